@@ -12,11 +12,8 @@ from trimtab.summarize.offline import offline
 
 def test_a_session_is_told_by_section():
     told = sections(offline(ask(session(), 1_000)))
-    assert told["Requests"] == [
-        "Make parse_config in src/app/config.py accept YAML.",
-        "Never touch the public API.",
-        "Now push it to branch feature/yaml-config-2 please.",
-    ]
+    assert told["Rules"] == ["Make parse_config in src/app/config.py accept YAML. Never touch the public API."]
+    assert told["Requests"] == ["Now push it to branch feature/yaml-config-2 please."]
     assert "The root cause is that load_defaults drops the key retries." in told["Decisions"]
     assert told["Files"][0] == "root: /home/me/app"
     assert "created: tests/test_yaml.py" in told["Files"]

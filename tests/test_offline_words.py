@@ -140,9 +140,9 @@ def test_a_wrapped_paragraph_is_one_text():
         "had expected a position. Find out why, and write a test\n"
         "that shows it.\n\nAnd tell me."
     )
+    first = "When the loader is started twice it returns None where I had expected a position."
     assert told(said("user", text))["Requests"] == [
-        "When the loader is started twice it returns None where I had expected a position.",
-        "Find out why, and write a test that shows it.",
+        f"{first} Find out why, and write a test that shows it.",
         "And tell me.",
     ]
 
@@ -161,13 +161,15 @@ def test_a_wrapped_paragraph_is_one_text():
 )
 def test_lines_that_were_not_wrapped_stay_apart(text):
     lines = [one for one in text.split("\n") if any(map(str.isalnum, one))]
-    assert len(told(said("user", text))["Requests"]) == len(lines)
+    found = told(said("user", text))
+    assert len([*found.get("Rules", ()), *found["Requests"]]) == len(lines)
 
 
 def test_small_talk_is_left_out_unless_it_is_the_last_request():
     messages = [said("user", "OK thanks. Make the loader retry."), said("user", "That is it."), said("user", "Better.")]
     assert told(*messages)["Requests"] == ["Make the loader retry.", "Better."]
-    assert told(*messages, said("user", "No. It must wait."))["Requests"] == ["Make the loader retry.", "It must wait."]
+    found = told(*messages, said("user", "No. It must wait."))
+    assert (found["Rules"], found["Requests"]) == (["It must wait."], ["Make the loader retry."])
 
 
 def test_small_talk_that_answers_a_question_is_told_with_it():

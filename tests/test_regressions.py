@@ -69,7 +69,7 @@ def test_thinking_behind_an_edit_goes_where_the_model_binds_it():
 
 def test_thinking_behind_an_edit_may_be_marked_instead():
     messages, system = transcript(THINKS), "rules"
-    cm = trimtab.Compactor(CLAUDE_BOUND, window=9_000, max_output=2_000, thinking="mark")
+    cm = trimtab.Compactor(CLAUDE_BOUND, window=12_000, max_output=2_000, thinking="mark")
     fitted = cm.fit(messages[:1], system=system)
     assert "betas" not in fitted.request
     fitted = cm.fit(messages, system=system)
@@ -115,7 +115,8 @@ def test_four_cache_markers_stay_four_at_most_and_those_that_stay_are_where_they
         staying = texts[len(texts) - 4 + leaving :]
         for at in [*texts[1 : leaving + 1], *staying]:
             messages[at] = {**messages[at], "content": [{"type": "text", "text": messages[at]["content"], **mark}]}
-        done = compacted(messages)
+        done = trimtab.Compactor(CLAUDE).compact(messages, target_share=0.5)
+        assert check(list(done.messages), "anthropic", in_flight=True) == []
         marked = [m for m in done.messages if "cache_control" in str(m["content"])]
         ours = [m for m in marked if "<trimtab-summary" in str(m["content"])]
         assert len(ours) == (leaving > 0)

@@ -167,7 +167,7 @@ ROWS = [
             ("refusal in words", said("I'm sorry, but I can't help with that."), "the model refused"),
             ("`max_tokens`", said("The tests were", stop="cut"), "the answer was cut off at its limit"),
             ("no stop reason", said("The tests were", stop=None), "the answer is not whole"),
-            ("too long", said("word " * 3_000), "the answer has N tokens, the limit is N"),
+            ("too long", said("word " * 12_000), "the answer has N tokens, the limit is N"),
             ("1 MB", said("word " * 200_000), "the answer has N tokens, the limit is N"),
             ("tool call", body(lambda d: d.tool_call(GOOD)), "the answer holds other blocks, not text alone"),
             ("echo of the prompt", echo, "the answer repeats what was asked"),

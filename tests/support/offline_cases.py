@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from oracles.offline.language import NAMED
 from trimtab import Ask
 
-HEADINGS = {"Requests", "Earlier", "Decisions", "Files", "Commands", "Errors", "Identifiers", "Open items"}
+HEADINGS = {*NAMED}
 
 
 def quarter(text: str) -> int:
@@ -70,6 +71,6 @@ def sections(text: str) -> dict[str, list[str]]:
             assert line[3:] not in found
             found[line[3:]] = []
         elif line:
-            assert line.startswith("- "), line
-            list(found.values())[-1].append(line[2:])
+            assert line.startswith(("- ", "  - ")), line
+            (list(found.values()) or [found.setdefault("", [])])[-1].append(line.lstrip()[2:])
     return found

@@ -18,7 +18,7 @@ from ..messages.shapes import as_blocks, only_text, text_message
 from ..messages.surrogates import mended
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.picture_notices import without_pictures
-from ..planning.stages.template import Place
+from ..planning.stages.template import ALTERNATES, Place
 from .placeholders import Placeholders
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _between(provider: str, out: list[Message], message: Message) -> Message | N
         return None
     if role in ("assistant", "model"):
         return text_message(provider, "user", GAP)
-    return text_message(provider, "assistant", Place().ack) if provider == "bedrock" else None
+    return text_message(provider, "assistant", Place().ack) if provider == ALTERNATES else None
 
 
 def _follows(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> int | None:
@@ -177,7 +177,7 @@ def put(text: str, place: Place, provider: str, follows: int | None) -> list[Mes
         follows: the ``Role`` of the next message; None without one.
     """
     strict, shape = provider in _STRICT, place.shape
-    before_user = follows == Role.USER
+    before_user = provider == ALTERNATES and follows == Role.USER
     if shape == "system" and not strict:
         return [text_message(provider, "system", text)]
     if shape in {"assistant", "question"}:

@@ -9,7 +9,7 @@ from ..counting.counter import scan
 from ..counting.tools import tool_names
 from ..errors import InternalError, MessageError
 from ..ledger.marks import marks
-from ..messages.envelope import wrap
+from ..messages.envelope import BRIEF_BELOW, wrap
 from ..planning.edits import Summarize
 from ..validity.validate import check
 from .apply import apply, noticed
@@ -42,7 +42,7 @@ def rebuilt(
     if zone := plan.zone():
         count = zone.stop - zone.start - len(zone.keep)
         text = request.policy.place.prefix + (summary or "")
-        written = text if request.policy.parity else wrap(text, ref=ref, count=count)
+        written = text if request.policy.parity else wrap(text, ref=ref, count=count, brief=plan.target < BRIEF_BELOW)
         if isinstance(zone, Summarize):
             placed = written
         elif zone.notice:

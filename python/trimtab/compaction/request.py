@@ -230,7 +230,7 @@ class Request:
             pins=self.pins,
             summaries=self.summaries,
             binds_thinking=self.settings.strips,
-            frame=self.settings.frame,
+            frame=self.settings.frame(self.target - less, self.ledger.provider),
             placeholder=self.settings.placeholder,
             fillers=self.fillers,
             urgent=urgent or self.urgent,
@@ -258,7 +258,7 @@ class Request:
             plan,
             self.ledger,
             binds_thinking=settings.strips,
-            frame=settings.frame,
+            frame=settings.frame(plan.target, self.ledger.provider),
             placeholder=settings.placeholder,
             calls=self.calls,
         )

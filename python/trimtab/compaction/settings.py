@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ..counting.counter import Counter, fixed_tokens, scan
-from ..messages.envelope import wrap
+from ..messages.envelope import BRIEF_BELOW, wrap
 from ..models.model import SOURCES, Model
 from ..models.provider import Provider
 from ..planning.budget import Budget, Terms
@@ -206,14 +206,20 @@ class Settings:
             return self
         return self.limited(window, min(self.limits.output, window // 2), source)
 
-    @cached_property
-    def frame(self) -> int:
-        """Most tokens that surround a summary: envelope, note, acknowledgement and the overhead of two messages."""
+    def frame(self, target: int, provider: str) -> int:
+        """Return the most tokens around a summary: envelope, note, the overhead of its messages, and what answers it.
+
+        Args:
+            target: of the plan; the envelope of a small one is brief.
+            provider: the messages' shape; only some need an acknowledgement.
+        """
         place = self.policy.place
-        around = place.prefix if self.policy.parity else wrap(place.prefix, ref="0" * 20, count=10**7)
-        beside = max(place.ack, place.question, key=len)
-        placed = [{"role": "user", "content": around}, {"role": "assistant", "content": beside}]
-        return int(self.counter.per_message(placed, provider="openai_chat").sum()) + 8
+        around = place.prefix
+        if not self.policy.parity:
+            around = wrap(around, ref=_SAMPLE, count=10**3, brief=target < BRIEF_BELOW)
+        beside = [text for text in place.beside(provider) if text]
+        placed = [{"role": "user", "content": text} for text in (around, *beside)]
+        return int(self.counter.per_message(placed, provider="openai_chat").sum()) + SPARE
 
     @cached_property
     def placeholder(self) -> int:
@@ -223,6 +229,12 @@ class Settings:
             return PLACEHOLDER
         pruned = [{"role": "tool", "tool_call_id": "", "content": text}]
         return int(scan(pruned, self.counter, "openai_chat").tokens[0])
+
+
+_SAMPLE = "e7b0d93f5a16c82f4b9d"
+"""A ref with about as many tokens as any."""
+SPARE = 4
+"""Tokens that another ref and digest may have more."""
 
 
 def target_of(tokens: int | None, share: float | None) -> Target | None:

@@ -200,7 +200,9 @@ def _ask(request: Request, zone: Summarize, offer: Offer, step: str) -> Ask:
     kept = {*zone.keep, *request.fillers}
     leaving = [index for index in range(zone.start, zone.stop) if index not in kept]
     earlier = {index: text for index in leaving if (text := _earlier(request, index)) is not None}
-    after = [message for index, message in enumerate(request.redacted) if index >= zone.stop and index not in kept]
+    last = max((index for index in leaving if request.messages[index].get("role") != "assistant"), default=-1)
+    stays = {*range(zone.stop, len(request.redacted)), *(index for index in zone.keep if index > last)}
+    after = [request.redacted[index] for index in sorted(stays - {*request.fillers})]
     stage = request.policy.summarize
     adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider

@@ -26,7 +26,7 @@ POLICY = Policy(
     # 0 takes results whole; of a capped one, a command's error is at the end, its cause at the beginning.
     ingest=Ingest(tokens=0, otherwise="HeadTail", in_fit=True),
     # 4,096 is the output limit of the summary call in spec09, section 5, and in agentpg, "Configuration".
-    summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096, by_price=True),
+    summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096, by_price=True, words=True),
     fallback=("offline", "drop"),
     strategy="hybrid",
 )

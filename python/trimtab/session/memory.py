@@ -643,7 +643,7 @@ class Memory:
             self.rounds += 1
             self.looks_at = 0
             self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
-            self.own.remember(compaction.ref, compaction.marks)
+            self.own.remember(compaction.ref, compaction.marks, compaction.view)
             self.standin.remember(compaction.view)
         if self.policy.parity and compaction.summary is not None:
             text = self.policy.place.prefix + compaction.summary

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..archive.opener import Opener
     from ..compaction.settings import Settings
+    from ..compaction.view import View
     from ..ledger.columns import Ledger
     from ..messages.types import Message
 
@@ -32,6 +33,8 @@ class OwnMessages:
         archive: opens the archive.
         refs: whether a compaction is the session's, by its ref.
         results: marks of the last results.
+        last: the last result: its length, its digest and its marks; a list that goes on from it has no other notices,
+            whatever texts of the user equal one.
     """
 
     settings: Settings
@@ -39,13 +42,17 @@ class OwnMessages:
     refs: dict[str, bool] = field(default_factory=dict)
     results: deque[tuple[str, ...]] = field(default_factory=lambda: deque(maxlen=RESULTS))
 
-    def remember(self, ref: str | None, marks: tuple[str, ...]) -> None:
+    last: tuple[int, str, tuple[str, ...]] | None = None
+
+    def remember(self, ref: str | None, marks: tuple[str, ...], view: View | None = None) -> None:
         """Remember a result of the session.
 
         Args:
             ref: of its compaction, if there was one.
             marks: marks of its notices and acknowledgements.
+            view: of its compaction.
         """
+        self.last = (view.made, view.result, marks) if view else None
         if ref is not None:
             self.refs[ref] = True
         self.results.append(marks)
@@ -58,6 +65,8 @@ class OwnMessages:
         """
         if self.settings.policy.parity:
             return ()
+        if self.last and self.last[0] <= len(ledger) and ledger.digest_until(self.last[0]) == self.last[1]:
+            return marked(ledger, self.last[2])
         known = [mark for result in tuple(self.results) for mark in result]
         archive: Any = self.archive.known() if self.settings.exclusive else None
         if hasattr(archive, "marks"):

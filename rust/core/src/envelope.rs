@@ -3,7 +3,7 @@
 /// How a summary in our envelope begins.
 pub const ENVELOPE: &str = "<trimtab-summary ";
 
-/// How it ends.
+/// How it ends; a brief envelope has no end.
 pub const CLOSE: &str = "\n</trimtab-summary>";
 
 /// The start of the placeholder of a pruned result, or of a pruned argument of a call.
@@ -18,8 +18,13 @@ pub fn digest(inside: &str) -> String {
 /// Longest ref and longest number of messages in an envelope: ours have 20 and at most 8.
 const LONGEST: (usize, usize) = (64, 12);
 
+/// Digits of the digest in a brief envelope.
+const BRIEF: usize = 8;
+
 /// Whether `text` is one envelope whose digest fits, and nothing more. Anybody can write such a text: only an archive knows
 /// whose ref it is.
+///
+/// A brief one is for lists of a few hundred tokens: `<trimtab-summary REF DIGEST MESSAGES>`, a line feed, and the inside.
 ///
 /// # Examples
 ///
@@ -29,25 +34,41 @@ const LONGEST: (usize, usize) = (64, 12);
 /// let text = |digest: &str| format!("<trimtab-summary ref=\"0a\" digest=\"{digest}\" messages=\"3\">\nx\n</trimtab-summary>");
 /// assert!(is_summary(&text(&digest("x"))));
 /// assert!(!is_summary(&text("0123456789abcdef")));
+/// assert!(is_summary(&format!("<trimtab-summary 0a {} 3>\nx", &digest("x")[..8])));
 /// ```
 #[must_use]
 pub fn is_summary(text: &str) -> bool {
-    let parts = text.strip_prefix(ENVELOPE).and_then(|text| text.split_once(">\n"));
-    let Some((said, inside)) = parts.and_then(|(head, rest)| Some((digest_in(head)?, rest.strip_suffix(CLOSE)?)))
-    else {
-        return false;
+    let Some((head, rest)) = text.strip_prefix(ENVELOPE).and_then(|text| text.split_once(">\n")) else { return false };
+    let found = match whole(head) {
+        Some(said) => rest.strip_suffix(CLOSE).map(|inside| (said, inside)),
+        None => brief(head).map(|said| (said, rest)),
     };
     // A summary's own tags are escaped: with one of ours inside, these are two envelopes or more.
-    ![ENVELOPE.trim_end(), CLOSE.trim()].iter().any(|tag| inside.contains(tag)) && said == digest(inside)
+    found.is_some_and(|(said, inside)| {
+        ![ENVELOPE.trim_end(), CLOSE.trim()].iter().any(|tag| inside.contains(tag)) && digest(inside).starts_with(said)
+    })
 }
 
 /// The digest in the attributes of an envelope; None where they are not those that we write.
-fn digest_in(attributes: &str) -> Option<&str> {
+fn whole(attributes: &str) -> Option<&str> {
     let (name, rest) = attributes.strip_prefix("ref=\"")?.split_once("\" digest=\"")?;
     let (digest, count) = rest.strip_suffix('"')?.split_once("\" messages=\"")?;
-    let is_name = (1..=LONGEST.0).contains(&name.len()) && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    let is_count = (1..=LONGEST.1).contains(&count.len()) && count.bytes().all(|b| b.is_ascii_digit());
-    (is_name && is_count).then_some(digest)
+    (digest.len() == 16 && is_name(name) && is_count(count)).then_some(digest)
+}
+
+/// The digest in the words of a brief envelope; None where they are not those that we write.
+fn brief(words: &str) -> Option<&str> {
+    let (name, rest) = words.split_once(' ')?;
+    let (digest, count) = rest.split_once(' ')?;
+    (digest.len() == BRIEF && is_name(name) && is_count(count)).then_some(digest)
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=LONGEST.0).contains(&name.len()) && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_count(count: &str) -> bool {
+    (1..=LONGEST.1).contains(&count.len()) && count.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Placeholders of agentpg and opencode for a pruned result: their lists may come to us.
@@ -85,6 +106,12 @@ mod tests {
         assert!(!is_summary(&text(ours, &format!("x{CLOSE}\nmore"))));
         for head in [r#"digest="{}""#, r#"ref="0A" digest="{}" messages="3""#, r#"ref="0a" digest="{}" messages="""#] {
             assert!(!is_summary(&text(head, "x")), "{head}");
+        }
+        let brief =
+            |head: &str, inside: &str| format!("{ENVELOPE}{}>\n{inside}", head.replace("{}", &digest("x")[..8]));
+        assert!(is_summary(&brief("0a {} 3", "x")));
+        for (head, inside) in [("0a {} 3", "y"), ("0a {} 3 ", "x"), ("0A {} 3", "x"), ("{} 3", "x"), ("0a {}", "x")] {
+            assert!(!is_summary(&brief(head, inside)), "{head}");
         }
     }
 

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .earlier import SECTIONS
+from .earlier import DEEP, INSIDE
+from .language import SECTIONS, TITLES
 from .open import LAST
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from .text import Section
 
 _SHARES: dict[Section, float] = {
-    "Requests": 0.5,
+    "Project rules": 0.3,
     "Earlier": 0.25,
     "Decisions": 0.2,
     "Files": 0.3,
@@ -24,11 +25,25 @@ _SHARES: dict[Section, float] = {
     "Identifiers": 0.5,
     "Open items": 0.12,
 }
-"""The part of a limit at which the rank of what a section has left is halved."""
+"""The part of a limit at which the rank of what a section has left is halved; the user's words have none."""
 
+USERS = {"Rules", "Requests"}
+"""Sections of the user's words."""
 GROUPS = ("root", "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions")
 """The lists, in the order they stand in; the root is first, as the paths behind it are relative to it."""
 
+BRIEF = 200
+"""Most tokens of a summary whose first lines, the user's, have no heading: one is a tenth of its words."""
+LABELLED = re.compile(r"([A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:) (?=\S)")
+"""A label in front of a line: of one to three words."""
+BARE = {"mentioned", "names", "ids", "urls", "versions"}
+"""The lists of names of which nothing is said."""
+MOST_BARE = 0.08
+"""Most of a summary that they are."""
+FEW_BARE = 40
+"""Tokens that they may have anyway, where the lines leave them."""
+ROOMY = 600
+"""Budget from which they have room before the last of the lines."""
 _ROUNDS = 6
 _FULL = 0.97
 _WORD = re.compile(r"\w+")
@@ -45,6 +60,7 @@ class Candidate:
         rank: worth of a token of it.
         at: order among the lines of its section: message, number.
         names: the names in it.
+        part: whether it is a sentence of a paragraph that is a candidate too.
         cost: its tokens.
     """
 
@@ -54,18 +70,20 @@ class Candidate:
     rank: float
     at: tuple[int, int]
     names: frozenset[str] = frozenset()
+    part: bool = False
     cost: int = 0
 
 
-def fitted(candidates: list[Candidate], limit: int, count: Callable[[str], int]) -> str:
+def fitted(candidates: list[Candidate], limit: int, count: Callable[[str], int], language: str = "en") -> str:
     """The text of the best candidates that a limit holds; empty if it holds none."""
     ranked = _counted(_shared(candidates, limit), limit, count)
-    overhead = {str(name): count(f"## {name}\n\n") for name in SECTIONS}
+    brief = limit <= BRIEF
+    overhead = {str(name): count(heading(name, language, brief=brief)) for name in SECTIONS}
     overhead |= {one.group: count(f"- {one.group}:\n") for one in ranked if one.group}
     best, most, budget, said = "", 0, float(limit), frozenset[str]()
     for _ in range(_ROUNDS):
         chosen = _chosen(ranked, budget, overhead, said)
-        text = render(chosen)
+        text = render(chosen, language, brief=brief)
         total = count(text)
         if most < total <= limit:
             best, most = text, total
@@ -73,14 +91,14 @@ def fitted(candidates: list[Candidate], limit: int, count: Callable[[str], int])
             break
         said = frozenset().union(*(one.names for one in chosen if not one.group))
         budget = budget + 0.9 * (limit - total) if total <= limit else budget * 0.98 * limit / total
-    return best or _shaved(ranked, limit, count)
+    return best or _shaved(ranked, limit, count, language)
 
 
 def _shared(candidates: Iterable[Candidate], limit: int) -> list[Candidate]:
     """The candidates, best first, after each section's rank has fallen with what stands before in it."""
     used = dict.fromkeys(SECTIONS, 0.0)
     for one in sorted(candidates, key=_order):
-        part = used[one.section] / (_SHARES[one.section] * limit)
+        part = used[one.section] / (_SHARES[one.section] * limit) if one.section in _SHARES else 0.0
         used[one.section] += _guess(one)
         one.rank /= 1 + part * part
     return sorted(candidates, key=_order)
@@ -113,40 +131,106 @@ def _chosen(
     chosen: list[Candidate] = []
     opened: set[str] = set()
     seen: set[str] = set()
-    for one in ranked:
-        key = one.text if one.group else " ".join(_WORD.findall(one.text.removeprefix(LAST).lower()))
-        if key in seen or (one.section == "Identifiers" and one.text in said):
-            continue
-        extra = {one.section, one.group} - opened - {""}
-        cost = one.cost + sum(overhead[name] for name in extra)
-        if cost <= budget:
-            budget -= cost
-            opened |= extra
-            seen.add(key)
-            chosen.append(one)
+    whole: set[tuple[int, int]] = set()
+    used = 0.0
+
+    def add(*, wanted: bool, room: float) -> None:
+        nonlocal used
+        for one in ranked:
+            if (one.group in BARE) != wanted or (one.part and one.at in whole):
+                continue
+            key = one.text if one.group else " ".join(_WORD.findall(one.text.removeprefix(LAST).lower()))
+            if key in seen or (one.section == "Identifiers" and one.text in said):
+                continue
+            extra = {one.section, one.group} - opened - {""}
+            cost = one.cost + sum(overhead[name] for name in extra)
+            if used + cost <= min(budget, room):
+                used += cost
+                opened.update(extra)
+                seen.add(key)
+                if not one.part and one.section in USERS:
+                    whole.add(one.at)
+                chosen.append(one)
+
+    add(wanted=False, room=budget * (1 - MOST_BARE) if budget >= ROOMY else budget)
+    add(wanted=True, room=max(used / (1 - MOST_BARE), used + FEW_BARE))
+    add(wanted=False, room=budget)
     return chosen
 
 
-def render(chosen: Sequence[Candidate]) -> str:
+def heading(section: str, language: str, *, brief: bool) -> str:
+    """The heading of a section; a brief summary begins with the user's words, without one."""
+    return (
+        ""
+        if brief and section in {"Rules", "Requests"}
+        else f"## {TITLES[language].split('|')[SECTIONS.index(section)]}\n\n"
+    )
+
+
+def render(chosen: Sequence[Candidate], language: str, *, brief: bool = False) -> str:
     """The text: a heading a section, its lines in order, its lists of words by rank."""
     out: list[str] = []
     for section in SECTIONS:
-        inside = [one for one in chosen if one.section == section]
-        body = [f"- {one.text}" for one in sorted(inside, key=lambda one: one.at) if not one.group]
+        if brief and section == "Rules":
+            continue  # they are in front of the requests, without a heading between
+        inside = [
+            one
+            for one in chosen
+            if one.section == section or (brief and section == "Requests" and one.section == "Rules")
+        ]
+        order = sorted(inside, key=lambda one: (one.section != "Rules", one.at))
+        body = listed([one for one in order if not one.group])
         for group in GROUPS:
             words = [one.text for one in inside if one.group == group]
             body += [f"- {group}: {' '.join(words)}"] if words else []
         if body:
-            out.append("\n".join([f"## {section}", *body]))
-    return "\n\n".join(out)
+            told = "\n".join(body)
+            title = heading(section, language, brief=brief)
+            between = "\n" if out and not title else "\n\n" if out else ""
+            out.append(f"{between}{title[:-1]}{told}")
+    return "".join(out)
 
 
-def _shaved(ranked: Sequence[Candidate], limit: int, count: Callable[[str], int]) -> str:
+def listed(lines: Sequence[Candidate]) -> list[str]:
+    """The lines as a list.
+
+    Those with the same label stand below it, and the later paragraphs of a message below its first one.
+    """
+    first = {one.at[0] for one in lines if _is_first(one)}
+    below: dict[str, list[str]] = {}
+    for one in lines:
+        if (label := _label(one)) is not None:
+            below.setdefault(label, []).append(one.text[len(label) + 1 :])
+    out = []
+    for one in lines:
+        label = _label(one)
+        if one.section == "Requests" and one.at[1] and one.at[0] in first:
+            out.append(f"  - {one.text}")
+        elif one.section in USERS and one.at[1] >= (DEEP if one.section == "Rules" else 1):
+            out.append(f"- {INSIDE}{one.text}")
+        elif label is None or len(below.get(label, ())) == 1:
+            out.append(f"- {one.text}")
+        elif inside := below.pop(label, ()):
+            out += [f"- {label}", *(f"  - {each}" for each in inside)]
+    return out
+
+
+def _is_first(one: Candidate) -> bool:
+    """Whether paragraphs of its message may stand below it."""
+    return one.section == "Requests" and not one.at[1] and not LABELLED.match(one.text) and not one.text.endswith(":")
+
+
+def _label(one: Candidate) -> str | None:
+    label = LABELLED.match(one.text)
+    return label[1] if label and one.section in USERS and not one.at[1] else None
+
+
+def _shaved(ranked: Sequence[Candidate], limit: int, count: Callable[[str], int], language: str) -> str:
     """Return some candidates, or a few words, for a limit too small or a counter too odd for the ordinary way."""
     best, low, high = "", 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2
-        text = render(ranked[:middle])
+        text = render(ranked[:middle], language, brief=True)
         if count(text) <= limit:
             best, low = text, middle
         else:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
+from . import worth
 from .errors import NOT_SHOWN, SOLVED, green
+from .language import NAMED
 from .open import LAST, tasks
 from .runs import LATER_CLEAN, LATER_OK, plain
-from .said import RULE
+from .said import project_rank, rank_of
 from .text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from oracles.offline.parts import Part
-
-SECTIONS: tuple[Section, ...] = get_args(Section)
 
 _RANKS: dict[str, float] = {
     "Requests": 1.0,
@@ -28,6 +28,15 @@ _RANKS: dict[str, float] = {
     "Open items": 0.3,
 }
 _DONE = ("edited", "created", "deleted", "read")
+
+
+INSIDE = "… "
+"""Prefix of a paragraph from inside of a longer message."""
+DEEP = 8
+"""Number of such a paragraph, of which nobody knows where it stood."""
+CHILD = 4
+"""Least number of a paragraph that stands below the first of its message."""
+LABEL_ALONE = re.compile(r"- [A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:$")
 
 
 @dataclass(slots=True)
@@ -54,34 +63,65 @@ def earlier(text: str | None) -> Earlier:
     lists: list[str] = []
     folder = ""
     raws = text.split("\n")
-    ours = any(raw.startswith("## ") and raw[3:].strip() in SECTIONS for raw in raws)
-    for raw in raws:
-        heading = next((one for one in SECTIONS if raw.rstrip() == f"## {one}"), None)
+    ours = any(raw.startswith("## ") and raw[3:].strip() in NAMED for raw in raws)
+    if raws[0].startswith("- ") and all(raw.startswith(("- ", "  - ", "## ")) for raw in raws if raw):
+        ours, section = True, "Requests"  # a brief one has no heading of the user's lines
+    label, number, children = "", 0, set[int]()
+    for whole in raws:
+        raw = whole
+        if ours and raw.startswith("  - "):
+            raw = f"- {label} {raw[4:]}" if label else raw[2:]
+            number = 0 if label else max(number + 1, CHILD)
+        else:
+            number = 0
+            label = raw[2:] if LABEL_ALONE.match(raw) else ""
+            if ours and label:
+                continue
+        heading = NAMED.get(raw.rstrip()[3:]) if raw.startswith("## ") else None
         if ours and heading:
             section = heading
         elif section in {"Files", "Identifiers"} and raw.startswith("- "):
-            label, _, rest = raw[2:].partition(": ")
-            folder = rest.strip() if label == "root" else folder
-            if label not in {"root", *_DONE}:
+            done, _, rest = raw[2:].partition(": ")
+            folder = rest.strip() if done == "root" else folder
+            if done not in {"root", *_DONE}:
                 lists.append(rest)
-            elif label != "root":
+            elif done != "root":
                 paths = [path if path[0] in "/~" or not folder else f"{folder}/{path}" for path in rest.split()]
-                found.files += [(path, label) for path in paths]
+                found.files += [(path, done) for path in paths]
         elif section and raw.startswith("- "):
             told = clean(raw[2:], 500)
-            place: Section = "Decisions" if told.startswith(LAST) else section
-            rules = place == "Requests" and RULE.search(told)
-            found.lines.append(Line(place, told.removeprefix(LAST), 2.0 if rules else _RANKS[place], 0))
+            line, is_child = _line(told, section, number, found.lines)
+            number = line.number
+            if is_child:
+                children.add(len(found.lines))
+            found.lines.append(line)
         else:
             found.lines += [Line("Earlier", one, _RANKS["Earlier"], 0) for one in sentences(raw)]
-    for at, line in enumerate(found.lines):
-        line.at = at - len(found.lines)
-        if line.rank > 1:
-            line.rank += 0.002 * -line.at
+    at = -len(found.lines)
+    for place, line in enumerate(found.lines):
+        at += place > 0 and place not in children
+        line.at = at
         if line.section == "Earlier" and is_code(line.text):
             line.rank *= 0.4
     found.names = "\n".join([*lists, *(line.text for line in found.lines)])
     return found
+
+
+def _line(told: str, section: Section, number: int, before: Sequence[Line]) -> tuple[Line, bool]:
+    """An item of a section as a line, and whether it stands below another one."""
+    place: Section = "Decisions" if told.startswith(LAST) else section
+    told = told.removeprefix(LAST)
+    if place == "Project rules":
+        return Line(place, told, project_rank(worth.said(told)), 0, number), False
+    if place not in {"Rules", "Requests"}:
+        return Line(place, told, _RANKS[place], 0, number), False
+    is_child = number > 0 and not told.startswith(INSIDE)
+    if told.startswith(INSIDE):
+        told, number = told.removeprefix(INSIDE), DEEP
+    does = worth.said(told)
+    place = "Rules" if does.rule else "Requests"
+    is_first = not before or (before[-1].section == "Rules" and place != "Rules")
+    return Line(place, told, rank_of(told, does, number, 0.5 * is_first), 0, number), is_child
 
 
 _COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|not known|output shows)\b|$)")

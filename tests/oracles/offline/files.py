@@ -47,7 +47,7 @@ def folders(parts: Iterable[Part]) -> Counter[str]:
             told = [part.args.get(key) for key in ("cwd", "workdir", "working_directory")]
             told += _MOVES.findall(str(part.args.get("command", part.args.get("cmd", "")))[:400])
             found.update(one.rstrip("/") for one in told if isinstance(one, str) and one.startswith("/"))
-        elif part.kind in {"user", "note"}:
+        elif part.kind in {"user", "note", "project"}:
             found.update((one or other).rstrip("/.") for one, other in _FOLDERS.findall(part.text[:20_000]))
     return found
 

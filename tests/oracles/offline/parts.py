@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-Kind = Literal["user", "assistant", "call", "result", "earlier", "note"]
+Kind = Literal["user", "assistant", "call", "result", "earlier", "note", "project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Part:
 
     Attributes:
         at: position of its message.
-        kind: the user's own words, the assistant's text, a tool call, its result, an earlier summary, or a note: text
-            that a program put in.
+        kind: the user's own words, the assistant's text, a tool call, its result, an earlier summary, a note: text
+            that a program put in, or the project's rules, which a program put in too.
         text: its text; of a call, all strings of the arguments.
         name: the tool's name.
         id: the call's id, of a call and of its result.
@@ -69,6 +69,9 @@ _CONTINUED = re.compile(
     r"|\[COMPACT SUMMARY\]|Another language model started to solve this problem)",
     re.IGNORECASE,
 )
+_GUIDE = re.compile(r"\s*# (?:AGENTS|CLAUDE)\.md\b")
+"""How a project's rules begin that a program put into a user's message."""
+_PROJECT = re.compile(r"<(user_instructions|INSTRUCTIONS)>(.*?)</\1>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<(command-args|bash-input)>([^<]{0,4000})</\1>")
 
 
@@ -180,12 +183,16 @@ def _text(at: int, text: str, role: str) -> Iterator[Part]:
     elif role != "user":
         yield Part(at, "note", text)
     else:
+        given = [inside for _, inside in _PROJECT.findall(text)]
+        for inside in given:
+            yield Part(at, "project", inside)
         for _, words in _ARGUMENTS.findall(text):
             yield Part(at, "user", words)
         own = _ARGUMENTS.sub(" ", unwrapped(text))
         tag = _TAGGED.match(own)
         program = _PROGRAM.match(own) or (tag and own.rstrip().endswith(f"</{tag[1]}>"))
-        yield Part(at, "note" if program else "user", own)
+        is_guide = program and not given and _GUIDE.match(own)
+        yield Part(at, "project" if is_guide else "note" if program else "user", own)
 
 
 def unwrapped(text: str) -> str:

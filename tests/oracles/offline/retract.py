@@ -43,6 +43,8 @@ _COMMON = (
     " wrong"
 )
 _COMMON_WORDS = frozenset(_COMMON.split())
+_USERS = {"Rules", "Requests"}
+"""Sections of the user's words."""
 _RECENT = 6
 """Statements a word that are compared, so that a transcript which repeats itself is read in linear time."""
 _MOST = 5_000
@@ -68,7 +70,7 @@ class Renamed:
 
 def reconcile(lines: Iterable[Line], later: Iterable[Line], spoken: Sequence[Part]) -> None:
     """Lowers the lines that were taken back in the zone or behind it, and raises what corrects them."""
-    said = [line for line in lines if line.section in {"Requests", "Decisions", "Open items", "Earlier"}]
+    said = [line for line in lines if line.section in {"Rules", "Requests", "Decisions", "Open items", "Earlier"}]
     _refused(said, spoken)
     ordered = sorted([*said, *later], key=lambda line: (line.at, line.number))[-_MOST:]
     words = [_words(line.text) for line in ordered]
@@ -76,7 +78,7 @@ def reconcile(lines: Iterable[Line], later: Iterable[Line], spoken: Sequence[Par
     for place, line in enumerate(ordered):
         denies, cue = bool(_NOT.search(line.text)), bool(_CUE.search(line.text))
         about, share = words[place], 0.6 if cue else 0.8
-        if cue and line.number < 2 and line.section != "Requests" and _ADMITS.search(line.text):
+        if cue and line.number < 2 and line.section not in _USERS and _ADMITS.search(line.text):
             ahead = range(place + 1, min(place + 4, len(ordered)))
             about, share = about.union(*(words[at] for at in ahead if ordered[at].at == line.at)), 0.5
         found: Counter[int] = Counter()
@@ -96,7 +98,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _lower(now: Line, found: Iterable[Line]) -> None:
     """Lowers what a line takes back: of other messages, and what the user said only if he says so himself."""
-    old = [one for one in found if one.at != now.at and (one.section != "Requests" or now.section == "Requests")]
+    old = [one for one in found if one.at != now.at and (one.section not in _USERS or now.section in _USERS)]
     for one in old:
         one.trust *= 0.05
     now.rank += 0.3 * bool(old)
@@ -117,9 +119,9 @@ def _refused(lines: Iterable[Line], spoken: Sequence[Part]) -> None:
                 answers.add(part.at)
             before = part.at
     for line in lines:
-        if line.section != "Requests" and line.at in refused:
+        if line.section not in _USERS and line.at in refused:
             line.trust *= 0.2 if refused[line.at].isdisjoint(_words(line.text)) else 0.05
-        elif line.section == "Requests" and line.at in answers:
+        elif line.section in _USERS and line.at in answers:
             line.rank += 0.2
 
 
@@ -169,7 +171,7 @@ def outdate(lines: Iterable[Line], names: Renamed) -> None:
         return
     old = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names.names)[:400]))})(?!\w)")
     for line in lines:
-        if line.section == "Requests":
+        if line.section in _USERS:
             continue
         for match in old.finditer(line.text):
             new, at = names.names[match[0]]

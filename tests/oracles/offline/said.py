@@ -5,27 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .text import Line, is_code, sentences, split, without_code
+from . import worth
+from .text import Line, bare, clean, is_code, sentences, split, unwrapped, without_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from oracles.offline.parts import Part
-
-_MUST = re.compile(
-    r"\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need"
-    r"|prefer|keep|avoid|whenever|from now on|(?:when|before|after|every time|each time) you"
-    r"|your (?:repl(?:y|ies)|answers?|responses?))\b",
-    re.IGNORECASE,
-)
-RULE = re.compile(
-    r"\b(?:(?:must|never|always|don'?t|do not|make sure|ensure|prefer|avoid|whenever|from now on"
-    r"|only (?:use|ever|change|touch|edit|run|do|the|in|on|for|when|if|after|to)"
-    r"|(?:when|before|after|(?:every|each) time) you"
-    r"|(?:your|every|each) (?:repl(?:y|ies)|answers?|responses?|commit))\b|only[,.;])",
-    re.IGNORECASE,
-)
-"""A rule that stands, where ``_MUST`` may be a single demand."""
 
 _DECIDED = re.compile(
     r"\b(?:root cause|decided?|because|turns? out|the (?:real |actual )?(?:problem|issue|bug|fix|reason|cause)|fixed"
@@ -53,8 +39,12 @@ def small_talk(sentence: str) -> bool:
     return 0 < len(words) <= 6 and _SMALL_TALK.issuperset(words)
 
 
+LONGEST = 400
+"""Most characters of a paragraph that stays whole."""
+
+
 def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """Sentences of the user; the newest request ranks highest, if none comes after.
+    """Paragraphs of the user; the newest request ranks highest, if none comes after.
 
     Small talk is left out unless it is all that the newest request says, or all that answers a question; the answer
     then carries the question.
@@ -68,28 +58,107 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
             question = part.text.rstrip()[-400:]
         if part.kind != "user":
             continue
-        newest = 0.0 if part is not said[-1] else 0.5 if newer else 3.0
+        newest = 0.0 if part is not said[-1] else 0.25 if newer else 3.0
         for number, one in enumerate(_asked(part.text, question, last=newest > 1)):
             if one in seen or one.startswith("```"):
                 continue
             seen.add(one)
-            rules = bool(RULE.search(one))
-            fades = 32 if rules else 8
-            rank = 0.9 + 0.4 * part.at / size + 0.3 * bool(_MUST.search(one)) + 0.7 * rules + 0.5 * (number == 0)
-            rank = rank * fades / (fades + number) + newest * 20 / (20 + number)
-            if number and (len(one) < 20 or one.endswith(":") or is_code(one)):
-                rank *= 0.4
-            yield Line("Requests", one, rank, part.at, number)
+            does = worth.said(one)
+            more = 0.2 * part.at / size + 0.5 * (number == 0 and part is said[0])
+            rank = rank_of(one, does, number, more, newest * 20 / (20 + number))
+            yield Line("Rules" if does.rule else "Requests", one, rank, part.at, number)
+
+
+def rank_of(one: str, does: worth.Said, number: int, more: float, newest: float = 0.0) -> float:
+    """Worth of a token of the user's paragraph with a number in its message; a rule far behind is one too."""
+    fades = 32 if does.rule else 8
+    rank = (0.3 * bool(worth.MUST.search(one)) + more + worth.worth(does)) * fades / (fades + number) + newest
+    fragment = number and (len(one) < 20 or one.endswith(":") or is_code(one))
+    return rank * (0.4 if fragment or worth.LOGGED.search(one) else 1.0)
+
+
+def paragraphs(text: str) -> Iterator[list[str]]:
+    """The sentences of each paragraph of a text, in pieces of at most ``LONGEST`` characters, without bullets."""
+    for raw in unwrapped(text):
+        piece: list[str] = []
+        for one in split(raw) if len(raw) > 60 else [raw]:
+            plain = bare(one, 500)
+            if not plain:
+                continue
+            if piece and sum(len(each) + 1 for each in piece) + len(plain) > LONGEST:
+                yield piece
+                piece = []
+            piece.append(plain)
+        if piece:
+            yield piece
 
 
 def _asked(text: str, question: str, *, last: bool) -> list[str]:
-    """The sentences of a user's text that say something."""
-    found = list(sentences(text, 500))
-    telling = [" ".join(one for one in split(line) if not small_talk(one)) for line in found]
+    """The paragraphs of a user's text that say something."""
+    found = list(paragraphs(text))
+    telling = [_telling(one) for one in found]
     if any(telling) or not found:
         return [one for one in telling if one]
     asked = list(sentences(without_code(question), 300))[-1:] if question.endswith("?") else []
-    return [f"{found[0]} (asked: {split(asked[0])[-1]})"] if asked else found if last else []
+    first = found[0][0]
+    return [f"{first} (asked: {split(asked[0])[-1]})"] if asked else [joined(one) for one in found] if last else []
+
+
+def _telling(piece: list[str]) -> str:
+    """A paragraph without sentences of small talk, and without asides unless it has nothing else."""
+    kept = [one for whole in piece for one in split(whole) if not small_talk(one)]
+    return joined([one for one in kept if not worth.is_aside(one)] or kept)
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Sentences as one text; behind a full-width stop there is no space."""
+    text = ""
+    for one in sentences:
+        text += one if not text or text.endswith(("\u3002", "\uff01", "\uff1f")) else f" {one}"
+    return text
+
+
+ASKING = re.compile(r"(?:^|_)ask|question|user_?input|elicit|clarif", re.IGNORECASE)
+"""Names of tools that ask the user."""
+ANSWERED = re.compile(
+    r"\s*(?:user has (?:answered|approved|rejected|declined)|your questions? (?:have|has) been answered"
+    r"|user (?:answered|approved|rejected|declined|said)"
+    r"|the user (?:approved|rejected|declined|answered|said|provided))\b",
+    re.IGNORECASE,
+)
+"""How a result begins that has the user's words."""
+REFUSED = re.compile(r"the user (?:said|provided the following reason[^:\n]*):\s*", re.IGNORECASE)
+"""What stands in front of the user's words in the result of a call that was refused."""
+
+
+def answers(parts: Sequence[Part], calls: dict[str, Part], size: int) -> Iterator[Line]:
+    """The user's words that arrived as results: answers to questions, approvals, and reasons of refusals."""
+    for part in parts:
+        if part.kind == "result":
+            call, reason = calls.get(part.id), REFUSED.search(part.text[:2_000])
+            asked = call is not None and ASKING.search(call.name)
+            if reason or asked or ANSWERED.match(part.text):
+                text = clean(part.text[reason.end() :] if reason else part.text, LONGEST)
+                if text:
+                    yield Line("Requests", text, 2.0 + 0.2 * part.at / size, part.at)
+
+
+def project(parts: Sequence[Part]) -> Iterator[Line]:
+    """The rules of the project, as a program put them in."""
+    seen: set[str] = set()
+    for part in parts:
+        if part.kind == "project":
+            for number, piece in enumerate(paragraphs(without_code(part.text))):
+                one = joined(piece)
+                does = worth.said(one)
+                if (does.rule or does.asks) and one not in seen:
+                    seen.add(one)
+                    yield Line("Project rules", one, project_rank(does) * 64 / (64 + number), part.at, number)
+
+
+def project_rank(does: worth.Said) -> float:
+    """Worth of a token of a project's rule."""
+    return 0.6 * worth.worth(does)
 
 
 def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 from oracles.offline.parts import Part, parts
 
 from . import terms as _terms
-from .choose import Candidate, fitted
+from .choose import USERS, Candidate, fitted
 from .earlier import Earlier, earlier, still_open, update
 from .errors import errors
 from .files import files, folders
+from .language import language
 from .open import open_items
+from .replaced import relate
 from .retract import ANCHOR, SUBSTITUTION, Renamed, outdate, reconcile, renamed
 from .runs import EDITS, WRITES, commands, with_hidden
-from .said import decisions, requests
+from .said import answers, decisions, project, requests
 from .terms import Term, Terms, quoted
-from .text import Line, Section, clean, is_code, sentences
+from .text import Line, Section, clean, is_code, sentences, split
+from .worth import LEANS, by_length, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,6 +34,8 @@ _GROUPS = {"path": "mentioned", "name": "names", "id": "ids", "url": "urls", "ve
 _WORTH = {"edited": 2.5, "created": 2.5, "deleted": 2.0, "read": 1.4}
 _STRENGTH = ("deleted", "created", "edited", "read")
 _FILE = re.compile(r"\w\.\w+$")
+IN_PARTS = 1_000
+"""Limit from which a paragraph is kept whole or left out."""
 _NAME = 5.0
 """Worth of a name that surely comes back, in tokens of a request."""
 _COMMON = set(re.findall(r"\w+", "that this with from have what when which should would about into keep focus summary"))
@@ -56,15 +61,23 @@ def offline(ask: Ask, /) -> str:
     new = list(_lines(known, after, size))
     update(before, new, whole)
     lines = [*(line for line in before.lines if still_open(line, whole)), *new]
-    reconcile(lines, [*requests(after, (), size), *decisions(after, (), size)], [*_spoken(whole)])
+    wishes = [*requests(after, (), size)]
+    reconcile(lines, [*wishes, *decisions(after, (), size)], [*_spoken(whole)])
+    relate(lines, wishes)
     outdate(lines, names)
     terms = _gathered(ask, known, after, before)
     for line in lines:
         if line.section == "Errors":
             terms.mark(line.text, _terms.FAILED)
     terms.settle(folders(known))
-    candidates = [*_from_lines(lines, terms, size, ask.instructions), *_from_terms(terms, known, before, size, names)]
-    text = fitted(candidates, ask.max_tokens, ask.count) or _tally(known, ask)
+    told = [*_from_lines(lines, terms, size, ask)]
+    gone = {name for line in lines if not line.trust for name in terms.of(clean(line.text, 520))}
+    gone -= {name for one in told for name in one.names}
+    listed = _from_terms(terms, known, before, size, names)
+    candidates = [*told, *(one for one in listed if one.section != "Identifiers" or one.text not in gone)]
+    users = "".join(f"{part.text}\n" for part in whole if part.kind == "user")
+    tongue = language(users + (ask.previous or ""))
+    text = fitted(candidates, ask.max_tokens, ask.count, tongue) or _tally(known, ask)
     return text or (_number(ask, wordless=not candidates) if ask.messages else "")
 
 
@@ -125,6 +138,8 @@ def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
     calls = {part.id: part for part in whole if part.kind == "call"}
     results = {part.id: part for part in whole if part.kind == "result"}
     yield from requests(known, after, size)
+    yield from answers(known, calls, size)
+    yield from project(known)
     yield from decisions(known, after, size)
     yield from commands(whole, results, size)
     yield from errors(whole, calls, size)
@@ -135,13 +150,13 @@ def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
                 yield Line("Earlier", one, 0.2 if is_code(one) else 0.5, part.at, number)
 
 
-def _from_lines(lines: Iterable[Line], terms: Terms, size: int, instructions: str | None) -> Iterator[Candidate]:
+def _from_lines(lines: Iterable[Line], terms: Terms, size: int, ask: Ask) -> Iterator[Candidate]:
     """Lines as candidates; what they name and what the instructions ask for raises them."""
-    asked = {word for word in re.findall(r"\w{4,}", (instructions or "").lower()) if word not in _COMMON}
+    asked = {word for word in re.findall(r"\w{4,}", (ask.instructions or "").lower()) if word not in _COMMON}
     chances: dict[str, float] = {}
     for line in lines:
         text = clean(line.text, 520)
-        if not text:
+        if not text or not line.trust:
             continue
         held = frozenset(terms.of(text))
         for name in held:
@@ -154,7 +169,16 @@ def _from_lines(lines: Iterable[Line], terms: Terms, size: int, instructions: st
         if asked:
             hits = len(asked.intersection(re.findall(r"\w{4,}", text.lower())))
             rank *= 1 + min(hits, 3)
-        yield Candidate(line.section, "", text, rank, (line.at, line.number), held)
+        at = (line.at, line.number)
+        users = line.section in USERS
+        if users:
+            rank *= by_length(len(text))
+        yield Candidate(line.section, "", text, rank, at, held)
+        if users and ask.max_tokens < IN_PARTS and len(told := split(text)) > 1:
+            for one in told:
+                does = said(one)
+                if not LEANS.search(one) and (does.rule or does.back or does.choice or does.anchors):
+                    yield Candidate(line.section, "", one, 0.8 * rank, at, frozenset(terms.of(one)), part=True)
 
 
 def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int, names: Renamed) -> Iterator[Candidate]:

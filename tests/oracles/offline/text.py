@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Section = Literal["Requests", "Earlier", "Decisions", "Files", "Commands", "Errors", "Identifiers", "Open items"]
+Section = Literal[
+    "Rules",
+    "Project rules",
+    "Requests",
+    "Earlier",
+    "Decisions",
+    "Files",
+    "Commands",
+    "Errors",
+    "Identifiers",
+    "Open items",
+]
 
 
 @dataclass(slots=True)
@@ -58,7 +69,7 @@ def clean(text: str, longest: int = 300) -> str:
     if len(text) > 40 * longest:
         text = text[: 40 * longest]
     text = " ".join(_UNSEEN.sub(" ", _ESCAPES.sub("", text)).split())
-    text = _LONG_WORD.sub(lambda word: word[0][:48] + "…", text)
+    text = _LONG_WORD.sub(lambda word: word[0][:48] + "…" if word[0][:48].isascii() else word[0], text)
     if len(text) <= longest:
         return text
     cut = text.rfind(" ", longest // 2, longest)
@@ -69,9 +80,14 @@ def sentences(text: str, longest: int = 300) -> Iterator[str]:
     """The sentences of a text, each a clean line without list marks and bold."""
     for raw in unwrapped(text):
         for one in _SENTENCE.split(raw) if len(raw) > 60 else [raw]:
-            found = _BULLET.sub("", _BOLD.sub(r"\1", clean(one, longest)))
-            if any(map(str.isalnum, found)):
+            if found := bare(one, longest):
                 yield found
+
+
+def bare(text: str, longest: int) -> str:
+    """A clean line without a list mark and bold; empty if nothing of it is a letter or a number."""
+    found = _BULLET.sub("", _BOLD.sub(r"\1", clean(text, longest)))
+    return found if any(map(str.isalnum, found)) else ""
 
 
 def split(text: str) -> list[str]:

@@ -205,12 +205,12 @@ class Costs:
         filled = first[:-1] < first[1:]
         thinks = np.zeros(len(first) - 1, dtype=bool)
         thinks[filled] = self.kind[first[:-1][filled]] == Kind.THINKING
-        if start >= self.messages or not thinks[0] or self._closed:
+        if start >= self.messages or not thinks[0] or self.answered:
             return ()
         return self.closed([start]) if (self.safe[start + 1 : self.messages] & ~thinks[1:]).any() else ()
 
     @cached_property
-    def _closed(self) -> bool:
+    def answered(self) -> bool:
         """Whether the last message is the assistant's, without an open call."""
         ends = self.role[-1] == Role.ASSISTANT
         return bool(ends and not (self.kind[int(self.ledger.first[-2]) :] == Kind.CALL).any())
@@ -248,6 +248,14 @@ class Costs:
         found = np.flatnonzero(spoken & (self.role == Role.USER))
         own = {*self.summaries, *self.fillers}
         return found[~np.isin(found, list(own))] if own else found
+
+    @cached_property
+    def spoken(self) -> NDArray[np.int64]:
+        """Tokens of each message that are the user's text, or an earlier summary."""
+        rows = np.flatnonzero((self.kind == Kind.TEXT) & (self.role == Role.USER)[self.owner])
+        found = np.zeros(self.messages, dtype=np.int64)
+        np.add.at(found, self.owner[rows], self.tokens[rows])
+        return found
 
     @cached_property
     def floor(self) -> tuple[int, ...]:

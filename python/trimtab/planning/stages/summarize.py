@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 SMALLEST = 48
 """Least tokens of a truncated result: room for the notice and one line."""
 
+YIELDS = 400
+"""Target in tokens below which, with ``words``, the last answer may leave too."""
+RECENT = 3, 300
+"""With ``words``, the newest messages have at least a third of the target, less 300 tokens: in a short list, the user's
+words are worth more than what followed them."""
+
 
 @dataclass(frozen=True, slots=True)
 class SummarizeZone:
@@ -38,6 +44,7 @@ class SummarizeZone:
         if_needed: summarize only if pruning does not reach the target (agentpg, "Hybrid Strategy", phase 2).
         template: the words of the request; None uses those of the summarizer.
         model: the model to ask; None asks the session's model, or the summarizer's.
+        words: give the summary room for the user's words in the zone, before more of the newest messages stay.
         by_price: if neither the policy nor the caller names a model, ask the cheapest: the summarizer's own, the
             session's, or the session's with the cached prompt.
     """
@@ -52,6 +59,7 @@ class SummarizeZone:
     template: Template | None = None
     model: str | None = None
     by_price: bool = False
+    words: bool = False
 
     def zone(self, costs: Costs, leaving: NDArray[np.bool_], *, whole: bool) -> Summarize | None:
         """Return a summary in place of the messages that are ``leaving``, or None if there are none.
@@ -68,6 +76,13 @@ class SummarizeZone:
         """Return the most tokens of the summary: at most a third of the target."""
         return min(max(int(self.share * target), self.min_tokens), self.max_tokens, target // 3)
 
+    def _wanted(self, costs: Costs, target: int, verbatim: tuple[int, ...]) -> int:
+        """Return the tokens that a summary needs for the user's words, and the lines of earlier summaries."""
+        if not self.words:
+            return self.limit(target)
+        spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
+        return min(max(int(self.share * target), self.min_tokens) + spoken, max(self.max_tokens, target // 4))
+
     def edits(
         self, costs: Costs, target: int, *, verbatim: tuple[int, ...], prunable: NDArray[np.int64], prune: Prunes
     ) -> Iterator[Edit]:
@@ -80,21 +95,29 @@ class SummarizeZone:
             prunable: rows that may be pruned, in pruning order.
             prune: returns the edits that prune rows.
         """
-        limit = self.limit(target)
         cost = costs.cost_without(prunable)
         fixed = int(costs.per_message[: costs.head].sum() + costs.per_message[list(verbatim)].sum())
         cost[: costs.head] = 0
         cost[list(verbatim)] = 0
-        free = target - limit - costs.frame - fixed
+        free = target - costs.frame - fixed
+        limit, wanted = self.limit(target), self._wanted(costs, target, verbatim)
+        if self.words:
+            last = 0 if target < YIELDS and costs.answered else int(cost[costs.last_group :].sum())
+            recent = max(target // RECENT[0] - RECENT[1], last)
+            limit = max(min(wanted, free - recent), min(limit, free), 1)
+        free -= limit
         cut = _core.split(cost.astype("uint32"), costs.safe, keep=max(free, 0))
-        cut = costs.last_group if cut is None else min(cut, costs.last_group)
+        last = costs.messages if self.words and target < YIELDS and costs.answered else costs.last_group
+        cut = last if cut is None else min(cut, last)
         left = free - int(cost[cut:].sum())
         if left < 0:  # large last group: shrink the summary to half of its limit at most, then truncate results
-            least = max(limit // 2, min(limit, self.min_tokens))
+            least = min(limit, SMALLEST) if self.words else max(limit // 2, min(limit, self.min_tokens))
             limit, left = max(limit + left, least), min(left + limit - least, 0)
             inside = costs.results(cut, costs.messages, at_least=SMALLEST, without=verbatim)
             yield from squeeze(costs, inside, -left)
             left = 0
+        more = max(min(left, wanted - limit), 0)
+        limit, left = limit + more, left - more
         also, left = self._older_groups(costs, cost, cut, left, target)
         staying = tuple(sorted({*(m for m in verbatim if m < cut), *also} - {*costs.fillers}))
         pruned = costs.inside(prunable, cut, also)

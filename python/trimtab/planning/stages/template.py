@@ -91,7 +91,8 @@ class Place:
             ``question`` is a user's question that the summary answers. A provider that refuses the shape gets the
             nearest one that it accepts.
         prefix: the text in front of the summary.
-        ack: the assistant's acknowledgement.
+        ack: the assistant's acknowledgement, with ``user_ack``, or where the provider refuses two user messages in a
+            row; empty adds none.
         question: the user's question in front of an assistant's summary.
         continuation: the user's text behind the summary after an automatic compaction; empty adds none.
         notice: the text in place of messages that left without a summary, with ``{count}`` and ``{about}``.
@@ -106,6 +107,15 @@ class Place:
     continuation: str = ""
     notice: str = NOTICE
 
+    def beside(self, provider: str) -> tuple[str, ...]:
+        """Return the texts that may stand beside a summary in this shape."""
+        if self.shape in {"assistant", "question"}:
+            return (self.question,)
+        return (self.ack,) if self.shape == "user_ack" or provider == ALTERNATES else ()
+
+
+ALTERNATES = "bedrock"
+"""The provider that refuses two user messages in a row."""
 
 CATEGORIES: dict[str, Category] = {
     "HeadTail": "head-tail",

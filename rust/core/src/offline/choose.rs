@@ -1,14 +1,31 @@
 //! Selects the candidates that fit a limit, and renders them.
 
+use super::earlier::{DEEP, INSIDE};
+use super::language::Language;
 use super::line::{Section, float};
 use super::open_work::LAST;
-use super::pattern::length;
+use super::pattern::{length, pattern};
 use super::words::{Map, Set, stretches};
 use crate::error::Error;
+
+pattern!(
+    /// A label in front of a line: of one to three words.
+    LABELLED = r"^([A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:) \S",
+);
 
 /// The lists in their order; the root is first, because the paths of the others are relative to it.
 const GROUPS: [&str; 10] =
     ["root", "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions"];
+/// Most tokens of a summary whose first lines, the user's, have no heading: one is a tenth of its words.
+const BRIEF: i64 = 200;
+/// The lists of names of which nothing is said.
+const BARE: [&str; 5] = ["mentioned", "names", "ids", "urls", "versions"];
+/// Most of a summary that they are.
+const MOST_BARE: f64 = 0.08;
+/// Tokens that they may have anyway, where the lines leave them.
+const FEW_BARE: f64 = 40.0;
+/// Budget from which they have room before the last of the lines.
+const ROOMY: f64 = 600.0;
 /// Rounds of selection; each corrects the budget by the tokens of the last text.
 const ROUNDS: usize = 6;
 /// Share of the limit from which a text counts as full.
@@ -30,6 +47,8 @@ pub struct Candidate {
     pub at: (i64, i64),
     /// The indices of the names in a line; of a word, of the name that it is.
     pub names: Vec<usize>,
+    /// Whether it is a sentence of a paragraph that is a candidate too.
+    pub is_part: bool,
 }
 
 /// Counts the tokens of a text.
@@ -45,12 +64,14 @@ struct Priced {
 /// Share of the limit that a section has to fill for the rank of its other candidates to be halved.
 fn share(section: Section) -> f64 {
     match section {
+        Section::Rules | Section::Requests => f64::INFINITY, // the user's words
+
         Section::Earlier => 0.25,
         Section::Decisions => 0.2,
-        Section::Files => 0.3,
+        Section::Files | Section::Project => 0.3,
         Section::Commands => 0.1,
         Section::Errors | Section::OpenItems => 0.12,
-        Section::Requests | Section::Identifiers => 0.5,
+        Section::Identifiers => 0.5,
     }
 }
 
@@ -59,11 +80,17 @@ fn share(section: Section) -> f64 {
 /// # Errors
 ///
 /// Errors of `count`.
-pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
+pub fn fitted(
+    candidates: Vec<Candidate>,
+    limit: i64,
+    count: &mut Count<'_>,
+    language: Language,
+) -> Result<String, Error> {
     let ranked = priced(shared(candidates, limit), limit, count)?;
     let mut overhead = Map::default();
+    let is_brief = limit <= BRIEF;
     for section in Section::ALL {
-        overhead.insert(section.name(), count(&format!("## {}\n\n", section.name()))?);
+        overhead.insert(section.name(), count(&heading(section, language, is_brief))?);
     }
     for group in GROUPS {
         if ranked.iter().any(|one| one.one.group == group) {
@@ -73,7 +100,7 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
     let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), Set::default());
     for _ in 0..ROUNDS {
         let chosen = chosen(&ranked, budget, &overhead, &mentioned);
-        let text = render(&chosen.iter().copied());
+        let text = render(&chosen.iter().copied(), language, is_brief);
         let total = count(&text)?;
         let fits = total <= limit;
         let whole = chosen.len() == ranked.len();
@@ -92,7 +119,7 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
             budget * 0.98 * float(limit) / float(total)
         };
     }
-    if best.is_empty() { shaved(&ranked, limit, count) } else { Ok(best) }
+    if best.is_empty() { shaved(&ranked, limit, count, language) } else { Ok(best) }
 }
 
 /// The candidates, best first, with ranks that fall with the length of the better ones of the same section.
@@ -147,56 +174,147 @@ fn chosen<'c>(
     overhead: &Map<&str, i64>,
     mentioned: &Set<usize>,
 ) -> Vec<&'c Candidate> {
-    let (mut chosen, mut opened, mut seen, mut budget) = (Vec::new(), Set::default(), Set::default(), budget);
-    for Priced { one, cost, key } in ranked {
-        let is_mentioned = || one.names.iter().any(|name| mentioned.contains(name));
-        if seen.contains(key) || (one.section == Section::Identifiers && is_mentioned()) {
-            continue;
-        }
-        let extra =
-            [one.section.name(), one.group].into_iter().filter(|name| !name.is_empty() && !opened.contains(name));
-        let cost = float(*cost) + extra.clone().map(|name| float(overhead[name])).sum::<f64>();
-        if cost <= budget {
-            budget -= cost;
-            let extra: Vec<&str> = extra.collect();
-            opened.extend(extra);
-            seen.insert(key);
-            chosen.push(one);
+    let mut chosen =
+        Chosen { found: Vec::new(), opened: Set::default(), seen: Set::default(), whole: Set::default(), used: 0.0 };
+    let lines = if budget >= ROOMY { budget * (1.0 - MOST_BARE) } else { budget };
+    chosen.add(ranked, false, (budget, lines), overhead, mentioned);
+    let names = (chosen.used / (1.0 - MOST_BARE)).max(chosen.used + FEW_BARE);
+    chosen.add(ranked, true, (budget, names), overhead, mentioned);
+    chosen.add(ranked, false, (budget, budget), overhead, mentioned);
+    chosen.found
+}
+
+/// What was chosen so far.
+struct Chosen<'c> {
+    found: Vec<&'c Candidate>,
+    /// The headings and lists that it has.
+    opened: Set<&'c str>,
+    /// The keys of its lines and names.
+    seen: Set<&'c str>,
+    /// The places of its whole paragraphs.
+    whole: Set<(i64, i64)>,
+    used: f64,
+}
+
+impl<'c> Chosen<'c> {
+    /// Adds the candidates that fit both rooms: names of which nothing is said, or all others.
+    fn add(
+        &mut self,
+        ranked: &'c [Priced],
+        bare: bool,
+        rooms: (f64, f64),
+        overhead: &Map<&str, i64>,
+        mentioned: &Set<usize>,
+    ) {
+        for Priced { one, cost, key } in ranked {
+            if BARE.contains(&one.group) != bare || (one.is_part && self.whole.contains(&one.at)) {
+                continue;
+            }
+            let is_mentioned = || one.names.iter().any(|name| mentioned.contains(name));
+            if self.seen.contains(key.as_str()) || (one.section == Section::Identifiers && is_mentioned()) {
+                continue;
+            }
+            let names = [one.section.name(), one.group].into_iter();
+            let extra: Vec<&str> = names.filter(|name| !name.is_empty() && !self.opened.contains(name)).collect();
+            let cost = float(*cost) + extra.iter().map(|name| float(overhead[name])).sum::<f64>();
+            if self.used + cost <= rooms.0 && self.used + cost <= rooms.1 {
+                self.used += cost;
+                self.opened.extend(extra);
+                self.seen.insert(key);
+                if one.section.is_users() && !one.is_part {
+                    self.whole.insert(one.at);
+                }
+                self.found.push(one);
+            }
         }
     }
-    chosen
+}
+
+/// The heading of a section; a brief summary begins with the user's words, without one.
+fn heading(section: Section, language: Language, is_brief: bool) -> String {
+    if is_brief && section.is_users() { String::new() } else { format!("## {}\n\n", language.title(section as usize)) }
 }
 
 /// Renders the text: for each section a heading, its lines in order, its lists by rank.
-fn render<'c>(chosen: &(impl Iterator<Item = &'c Candidate> + Clone)) -> String {
+fn render<'c>(chosen: &(impl Iterator<Item = &'c Candidate> + Clone), language: Language, is_brief: bool) -> String {
     let mut out = String::new();
     for section in Section::ALL {
-        let inside = chosen.clone().filter(|one| one.section == section);
+        let both = is_brief && section == Section::Requests;
+        if is_brief && section == Section::Rules {
+            continue; // they are in front of the requests, without a heading between
+        }
+        let inside = chosen.clone().filter(|one| one.section == section || (both && one.section == Section::Rules));
         let mut lines: Vec<&Candidate> = inside.clone().filter(|one| one.group.is_empty()).collect();
-        lines.sort_by_key(|one| one.at);
-        let mut body: Vec<String> = lines.iter().map(|one| format!("\n- {}", one.text)).collect();
+        lines.sort_by_key(|one| (one.section != Section::Rules, one.at));
+        let mut body = listed(&lines);
         for group in GROUPS {
             let words: Vec<&str> =
                 inside.clone().filter(|one| one.group == group).map(|one| one.text.as_str()).collect();
             if !words.is_empty() {
-                body.push(format!("\n- {group}: {}", words.join(" ")));
+                body.push(format!("- {group}: {}", words.join(" ")));
             }
         }
         if !body.is_empty() {
-            let between = if out.is_empty() { "" } else { "\n\n" };
-            out.extend([between, "## ", section.name()]);
-            out.extend(body);
+            let title = heading(section, language, is_brief);
+            let between = match (out.is_empty(), title.is_empty()) {
+                (true, _) => "",
+                (false, true) => "\n",
+                (false, false) => "\n\n",
+            };
+            out.extend([between, title.strip_suffix('\n').unwrap_or_default(), &body.join("\n")]);
         }
     }
     out
 }
 
+/// The lines as a list.
+///
+/// Those with the same label stand below it, and the later paragraphs of a message below its first one.
+fn listed(lines: &[&Candidate]) -> Vec<String> {
+    let labels: Vec<Option<String>> = lines.iter().map(|one| label_of(one)).collect();
+    let mut below: Map<&str, Vec<&str>> = Map::default();
+    for (one, label) in lines.iter().zip(&labels) {
+        if let Some(label) = label {
+            below.entry(label).or_default().push(&one.text[label.len() + 1..]);
+        }
+    }
+    let first: Set<i64> = lines.iter().filter(|one| is_first(one)).map(|one| one.at.0).collect();
+    let mut out = Vec::new();
+    for (one, label) in lines.iter().zip(&labels) {
+        let deep = if one.section == Section::Rules { DEEP } else { 1 };
+        if one.section == Section::Requests && one.at.1 > 0 && first.contains(&one.at.0) {
+            out.push(format!("  - {}", one.text));
+        } else if one.section.is_users() && usize::try_from(one.at.1).is_ok_and(|number| number >= deep) {
+            out.push(format!("- {INSIDE}{}", one.text));
+        } else if let Some(label) = label.as_deref().filter(|label| below.get(label).is_none_or(|all| all.len() > 1)) {
+            if let Some(inside) = below.remove(label) {
+                out.push(format!("- {label}"));
+                out.extend(inside.iter().map(|text| format!("  - {text}")));
+            }
+        } else {
+            out.push(format!("- {}", one.text));
+        }
+    }
+    out
+}
+
+/// Whether paragraphs of its message may stand below a line.
+fn is_first(one: &Candidate) -> bool {
+    one.section == Section::Requests && one.at.1 == 0 && !LABELLED.is_match(&one.text) && !one.text.ends_with(':')
+}
+
+/// The label of a user's message.
+fn label_of(one: &Candidate) -> Option<String> {
+    let is_told = one.section.is_users() && one.at.1 == 0;
+    LABELLED.groups(&one.text).filter(|_| is_told).map(|found| found.text(1).to_owned())
+}
+
 /// The fallback for a very small limit or an unusual counter: some candidates, or a few words.
-fn shaved(ranked: &[Priced], limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
+fn shaved(ranked: &[Priced], limit: i64, count: &mut Count<'_>, language: Language) -> Result<String, Error> {
     let (mut best, mut low, mut high) = (String::new(), 0, ranked.len());
     while low < high {
         let middle = (low + high).div_ceil(2);
-        let text = render(&ranked[..middle].iter().map(|priced| &priced.one));
+        let text = render(&ranked[..middle].iter().map(|priced| &priced.one), language, true);
         if count(&text)? <= limit {
             (best, low) = (text, middle);
         } else {

@@ -1,19 +1,30 @@
 //! Parses an earlier summary, so that it is updated and not nested.
 
+use std::rc::Rc;
+
 use super::endings::Later;
 use super::errors::{DIGITS, NOT_SHOWN, SOLVED, successes};
 use super::files::Done;
-use super::line::{Line, Section, float};
+use super::line::{Line, Section, one_if};
 use super::open_work::{LAST, tasks};
 use super::part::Part;
 use super::pattern::{is_space, pattern, strip, words};
-use super::statements::RULE;
+use super::statements::{project_rank, rank_of};
 use super::text::{clean, is_code, sentences};
 use super::tool_runs::{LATER_CLEAN, LATER_OK, plain};
 use super::words::Set;
+use super::worth::Said;
 
 pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|not known|output shows)\b|$)",);
+pattern!(LABEL_ALONE = r"^- ([A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:)$");
 pattern!(TIMES = r" \(x\d+\)$");
+
+/// Prefix of a paragraph from inside of a longer message.
+pub const INSIDE: &str = "… ";
+/// Number of such a paragraph, of which nobody knows where it stood.
+pub const DEEP: usize = 8;
+/// Least number of a paragraph that stands below the first of its message.
+const CHILD: usize = 4;
 
 /// The contents of an earlier summary.
 #[derive(Default)]
@@ -26,10 +37,8 @@ pub struct Earlier {
     pub names: String,
 }
 
-fn rank_of(section: Section, text: &str) -> f64 {
+fn rank_in(section: Section) -> f64 {
     match section {
-        Section::Requests if RULE.is_match(text) => 2.0,
-        Section::Requests => 1.0,
         Section::Errors => 0.4,
         Section::Commands | Section::OpenItems => 0.3,
         _ => 0.6,
@@ -42,10 +51,27 @@ pub fn earlier(text: &str) -> Earlier {
     if strip(text).is_empty() {
         return found;
     }
-    let (mut section, mut lists, mut folder) = (None, Vec::new(), "");
-    let is_ours =
+    let (mut section, mut lists, mut folder, mut label) = (None, Vec::new(), String::new(), "");
+    let (mut number, mut children) = (0, Set::<usize>::default());
+    let mut is_ours =
         text.split('\n').filter_map(|raw| raw.strip_prefix("## ")).any(|raw| Section::named(strip(raw)).is_some());
+    let is_listed = |raw: &str| raw.is_empty() || ["- ", "  - ", "## "].iter().any(|mark| raw.starts_with(mark));
+    if text.starts_with("- ") && text.split('\n').all(is_listed) {
+        (is_ours, section) = (true, Some(Section::Requests)); // a brief one has no heading of the user's lines
+    }
     for raw in text.split('\n') {
+        let below = raw.strip_prefix("  - ").filter(|_| is_ours);
+        if below.is_none() {
+            (number, label) = (0, LABEL_ALONE.groups(raw).map_or("", |found| found.text(1)));
+            if is_ours && !label.is_empty() {
+                continue;
+            }
+        } else if label.is_empty() {
+            number = CHILD.max(number + 1);
+        }
+        let listed =
+            below.map(|below| if label.is_empty() { format!("- {below}") } else { format!("- {label} {below}") });
+        let raw = listed.as_deref().unwrap_or(raw);
         let heading = raw.trim_end_matches(is_space).strip_prefix("## ").and_then(Section::named);
         let item = raw.strip_prefix("- ");
         match (section, item) {
@@ -53,7 +79,7 @@ pub fn earlier(text: &str) -> Earlier {
             (Some(Section::Files | Section::Identifiers), Some(item)) => {
                 let (label, rest) = item.split_once(": ").unwrap_or((item, ""));
                 if label == "root" {
-                    folder = strip(rest);
+                    strip(rest).clone_into(&mut folder);
                 } else if let Some(done) = Done::named(label) {
                     let whole = |path: &str| path.starts_with(['/', '~']) || folder.is_empty();
                     let path = |path: &str| if whole(path) { path.to_owned() } else { format!("{folder}/{path}") };
@@ -65,20 +91,38 @@ pub fn earlier(text: &str) -> Earlier {
             (Some(section), Some(item)) => {
                 let told = clean(item, 500);
                 let last = told.strip_prefix(LAST);
-                let section = if last.is_some() { Section::Decisions } else { section };
-                found.lines.push(Line::new(section, last.unwrap_or(&told), rank_of(section, &told), 0, 0));
+                let (section, told) = last.map_or((section, told.as_str()), |last| (Section::Decisions, last));
+                if !section.is_users() {
+                    let is_project = section == Section::Project;
+                    let rank = if is_project { project_rank(&Said::of(told)) } else { rank_in(section) };
+                    found.lines.push(Line::new(section, told, rank, 0, number));
+                    continue;
+                }
+                let inside = told.strip_prefix(INSIDE);
+                if inside.is_some() {
+                    number = DEEP;
+                } else if number > 0 {
+                    children.insert(found.lines.len());
+                }
+                let told = inside.unwrap_or(told);
+                let does = Said::of(told);
+                let section = if does.rule { Section::Rules } else { Section::Requests };
+                let begins = |before: &Line| before.section == Section::Rules && section != Section::Rules;
+                let first = 0.5 * one_if(found.lines.last().is_none_or(begins));
+                let mut line = Line::new(section, told, rank_of(told, &does, number, first, 0.0), 0, number);
+                line.does = Some(Rc::new(does));
+                found.lines.push(line);
             }
             _ => {
-                let line = |one| Line::new(Section::Earlier, one, rank_of(Section::Earlier, ""), 0, 0);
+                let line = |one| Line::new(Section::Earlier, one, rank_in(Section::Earlier), 0, 0);
                 found.lines.extend(sentences(raw, 300).into_iter().map(line));
             }
         }
     }
-    for (line, at) in found.lines.iter_mut().rev().zip(1..) {
-        line.at = -at;
-        if line.rank > 1.0 {
-            line.rank += 0.002 * float(at); // of rules, the one that was said first
-        }
+    let mut at = i64::try_from(found.lines.len()).map_or(i64::MIN, |number| -number);
+    for (place, line) in found.lines.iter_mut().enumerate() {
+        at += i64::from(place > 0 && !children.contains(&place));
+        line.at = at;
         if line.section == Section::Earlier && is_code(&line.text) {
             line.rank *= 0.4;
         }

@@ -1,13 +1,14 @@
 //! The facts of a zone that a written summary must have: rules, requests, files written, open tasks, and tests.
 
+use super::earlier::INSIDE;
 use super::files::{Done, files};
 use super::open_work::tasks;
 use super::part::{Kind, Part};
 use super::pattern::{length, lines, pattern, strip};
-use super::statements::RULE;
 use super::text::{clean, is_code, sentences, split};
 use super::tool_runs::plain;
 use super::words::{Map, Set};
+use super::worth::RULE;
 
 pattern!(
     /// A word of [`RULE`] that says how something is.
@@ -79,7 +80,7 @@ fn of_earlier(text: &str) -> Vec<String> {
         if line.starts_with('#') {
             under = RULES.is_match(line);
         } else if let Some(item) = strip(line).strip_prefix("- ") {
-            let item = clean(item, RULE_CHARS);
+            let item = clean(item.strip_prefix(INSIDE).unwrap_or(item), RULE_CHARS);
             if under && !item.is_empty() || is_rule(&item) {
                 found.push(item);
             }

@@ -97,7 +97,7 @@ pub fn folders(parts: &[&Part]) -> Map<String, i64> {
                     add(moved.text(1).trim_end_matches('/'));
                 }
             }
-            Kind::User | Kind::Note => {
+            Kind::User | Kind::Note | Kind::Project => {
                 for folder in FOLDERS.all_groups(head(&part.text, 20_000)) {
                     let one = if folder.text(1).is_empty() { folder.text(2) } else { folder.text(1) };
                     add(one.trim_end_matches(['/', '.']));

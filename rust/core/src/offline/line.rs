@@ -1,8 +1,16 @@
 //! The lines that a summary may keep.
 
+use std::rc::Rc;
+
+use super::language::{Language, place_of};
+pub use super::numbers::{float, one_if};
+use super::worth::Said;
+
 /// A heading of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
+    Rules,
+    Project,
     Requests,
     Earlier,
     Decisions,
@@ -15,7 +23,9 @@ pub enum Section {
 
 impl Section {
     /// All headings, in the order in which they stand.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
+        Self::Rules,
+        Self::Project,
         Self::Requests,
         Self::Earlier,
         Self::Decisions,
@@ -26,22 +36,19 @@ impl Section {
         Self::OpenItems,
     ];
 
-    /// The heading's text.
+    /// The heading's text in English.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Requests => "Requests",
-            Self::Earlier => "Earlier",
-            Self::Decisions => "Decisions",
-            Self::Files => "Files",
-            Self::Commands => "Commands",
-            Self::Errors => "Errors",
-            Self::Identifiers => "Identifiers",
-            Self::OpenItems => "Open items",
-        }
+        Language::default().title(self as usize)
     }
 
+    /// Whether its lines are the user's words.
+    pub fn is_users(self) -> bool {
+        matches!(self, Self::Rules | Self::Requests)
+    }
+
+    /// The section with a heading, in any language.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
+        place_of(name).map(|place| Self::ALL[place])
     }
 }
 
@@ -60,21 +67,20 @@ pub struct Line {
     pub number: i64,
     /// How likely it still holds; its rank, with what its names are worth, is that much lower.
     pub trust: f64,
+    /// What it does, where it is of the user and its text is still the one that was read.
+    pub does: Option<Rc<Said>>,
 }
 
 impl Line {
     pub fn new(section: Section, text: impl Into<String>, rank: f64, at: i64, number: usize) -> Self {
-        Self { section, text: text.into(), rank, at, number: i64::try_from(number).unwrap_or(i64::MAX), trust: 1.0 }
+        Self {
+            section,
+            text: text.into(),
+            rank,
+            at,
+            number: i64::try_from(number).unwrap_or(i64::MAX),
+            trust: 1.0,
+            does: None,
+        }
     }
-}
-
-/// A position or a number of things as a float: exact below 2^53.
-#[allow(clippy::cast_precision_loss)]
-pub fn float(number: impl TryInto<i64>) -> f64 {
-    number.try_into().unwrap_or(i64::MAX) as f64
-}
-
-/// 1 if so, else 0.
-pub fn one_if(so: bool) -> f64 {
-    f64::from(u8::from(so))
 }

@@ -17,6 +17,8 @@ pub enum Kind {
     Result,
     /// An earlier summary.
     Earlier,
+    /// The project's rules, which a program inserted.
+    Project,
     /// Text that a program inserted.
     #[default]
     Note,

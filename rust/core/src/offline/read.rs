@@ -11,6 +11,10 @@ use crate::json::{Json, Tape};
 use crate::node::{Key, MAX_DEPTH, Node, Shape};
 
 pattern!(PROGRAM = r"^\s*(?:$|Caveat: |\[Request interrupted|# (?:AGENTS|CLAUDE)\.md\b)");
+pattern!(
+    /// How a project's rules begin that a program put into a user's message.
+    GUIDE = r"^\s*# (?:AGENTS|CLAUDE)\.md\b"
+);
 pattern!(TAGGED = r"^\s*<(\w[\w -]{1,60})>");
 pattern!(
     CONTINUED = r"(?i)^\s*(?:This session is being continued from a previous conversation",
@@ -40,6 +44,8 @@ const PROGRAM_TAGS: [&str; 20] = [
     "ide_diagnostics",
     "new-diagnostics",
 ];
+/// Tags around a project's rules.
+const PROJECT_TAGS: [&str; 2] = ["user_instructions", "INSTRUCTIONS"];
 /// Tags around the arguments that a user typed after a command.
 const USER_TAGS: [&str; 2] = ["command-args", "bash-input"];
 /// Most characters between such a pair of tags.
@@ -84,12 +90,22 @@ impl Reader {
         } else if CONTINUED.is_match(text) {
             push(Kind::Earlier, text);
         } else if role == "user" {
+            let given = given(text);
+            for inside in &given {
+                push(Kind::Project, inside);
+            }
             for words in without_arguments(text).1 {
                 push(Kind::User, words);
             }
             let unwrapped = unwrapped(text);
             let (own, _) = without_arguments(&unwrapped);
-            push(if is_of_a_program(&own) { Kind::Note } else { Kind::User }, &own);
+            let is_guide = || given.is_empty() && GUIDE.is_match(&own);
+            let kind = match is_of_a_program(&own) {
+                true if is_guide() => Kind::Project,
+                true => Kind::Note,
+                false => Kind::User,
+            };
+            push(kind, &own);
         } else {
             push(Kind::Note, text);
         }
@@ -264,6 +280,21 @@ fn inside<'t>(text: &'t str, tag: &str) -> Option<(&'t str, &'t str)> {
     let (inside, close) = open.split_at(open.find('<')?);
     let behind = close.strip_prefix("</")?.strip_prefix(tag)?.strip_prefix('>')?;
     (head(inside, LONGEST_ARGUMENTS).len() == inside.len()).then_some((inside, behind))
+}
+
+/// The project's rules in a user's text.
+fn given(text: &str) -> Vec<&str> {
+    let (mut rest, mut found) = (text, Vec::new());
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at + 1..];
+        let opened = PROJECT_TAGS.iter().find_map(|tag| Some((tag, rest.strip_prefix(tag)?.strip_prefix('>')?)));
+        let closed = opened.and_then(|(tag, inside)| inside.split_once(&format!("</{tag}>")));
+        if let Some((inside, behind)) = closed {
+            found.push(inside);
+            rest = behind;
+        }
+    }
+    found
 }
 
 /// A user's text without the content of known program tags.

@@ -1,6 +1,6 @@
 //! Renamed names and their new names, from statements, requests and calls.
 
-use super::line::{Line, Section};
+use super::line::Line;
 use super::part::{Kind, Part};
 use super::pattern::{head, is_space, is_word, length, pattern};
 use super::words::Map;
@@ -66,7 +66,7 @@ pub fn outdate(lines: &mut [Line], names: &Renamed) {
         let name = known.binary_search_by(|one| one.as_str().cmp(word)).ok().map(|at| &names.0[known[at]]);
         name.is_some_and(|(new, at)| line.at <= *at && !line.text.contains(new.as_str()))
     };
-    for line in lines.iter_mut().filter(|line| line.section != Section::Requests) {
+    for line in lines.iter_mut().filter(|line| !line.section.is_users()) {
         if line.text.split(|c| !is_word(c)).any(|word| is_old(line, word)) {
             line.trust *= 0.1;
         }

@@ -36,13 +36,14 @@ const RECENT: usize = 6;
 const MOST: usize = 5_000;
 
 /// Lowers the lines that were retracted in the zone or after it (`later`), and raises the corrections.
-pub fn reconcile(lines: &mut [Line], later: Vec<Line>, spoken: &[&Part]) {
-    use Section::{Decisions, Earlier, OpenItems, Requests};
-    let mut statements: Vec<&mut Line> =
-        lines.iter_mut().filter(|line| matches!(line.section, Requests | Decisions | OpenItems | Earlier)).collect();
+pub fn reconcile(lines: &mut [Line], later: &mut [Line], spoken: &[&Part]) {
+    use Section::{Decisions, Earlier, OpenItems, Requests, Rules};
+    let mut statements: Vec<&mut Line> = lines
+        .iter_mut()
+        .filter(|line| matches!(line.section, Rules | Requests | Decisions | OpenItems | Earlier))
+        .collect();
     refuse(&mut statements, spoken);
-    let mut later = later;
-    let mut ordered: Vec<&mut Line> = statements.into_iter().chain(&mut later).collect();
+    let mut ordered: Vec<&mut Line> = statements.into_iter().chain(later).collect();
     ordered.sort_by_key(|line| (line.at, line.number));
     ordered.drain(..ordered.len().saturating_sub(MOST));
     let mut known = Words::default();
@@ -56,7 +57,7 @@ pub fn reconcile(lines: &mut [Line], later: Vec<Line>, spoken: &[&Part]) {
         let (denies, cue) = (NOT.is_match(&line.text), CUE.is_match(&line.text));
         let mut about = words[place].clone();
         let mut share = if cue { 0.6 } else { 0.8 };
-        if cue && line.number < 2 && line.section != Requests && ADMITS.is_match(&line.text) {
+        if cue && line.number < 2 && !line.section.is_users() && ADMITS.is_match(&line.text) {
             let ahead = (place + 1..ordered.len().min(place + 4)).filter(|at| ordered[*at].at == line.at);
             about.extend(ahead.flat_map(|at| &words[at]));
             about.sort_unstable();
@@ -120,7 +121,7 @@ fn lower(lines: &mut [&mut Line], now: usize, found: &[usize]) {
     let mut any = false;
     for place in found {
         let one = &mut *lines[*place];
-        if one.at != at && (one.section != Section::Requests || section == Section::Requests) {
+        if one.at != at && (!one.section.is_users() || section.is_users()) {
             one.trust *= 0.05;
             any = true;
         }
@@ -141,10 +142,10 @@ fn refuse(lines: &mut [&mut Line], spoken: &[&Part]) {
     }
     for line in lines {
         let refusal = refusals.iter().rfind(|(before, at, _)| *before < line.at && line.at < *at);
-        if let Some((_, _, words)) = refusal.filter(|_| line.section != Section::Requests) {
+        if let Some((_, _, words)) = refusal.filter(|_| !line.section.is_users()) {
             let shares = known.of(&line.text).iter().any(|word| words.binary_search(word).is_ok());
             line.trust *= if shares { 0.05 } else { 0.2 };
-        } else if line.section == Section::Requests && refusals.iter().any(|(_, at, _)| *at == line.at) {
+        } else if line.section.is_users() && refusals.iter().any(|(_, at, _)| *at == line.at) {
             line.rank += 0.2;
         }
     }

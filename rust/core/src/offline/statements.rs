@@ -1,26 +1,16 @@
 //! Candidate lines of the summary for requests and decisions, with their ranks.
 
+use std::rc::Rc;
+
 use trimtab_tokens::cancel::poll_now;
 
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
-use super::pattern::{is_space, length, pattern, tail};
-use super::text::{is_code, sentences, split, without_code};
-use super::words::{Set, stretches};
+use super::pattern::{head, is_space, length, pattern, tail};
+use super::text::{bare, clean, is_code, sentences, split, unwrapped, without_code};
+use super::words::{Map, Set, stretches};
+use super::worth::{LOGGED, MUST, Said, is_aside};
 
-pattern!(
-    /// A rule that stands, where [`MUST`] may be a single demand.
-    pub(super) RULE =
-        r"(?i)\b(?:(?:must|never|always|don'?t|do not|make sure|ensure|prefer|avoid|whenever|from now on",
-    r"|only (?:use|ever|change|touch|edit|run|do|the|in|on|for|when|if|after|to)|(?:when|before|after|(?:every|each) time) you",
-    r"|(?:your|every|each) (?:repl(?:y|ies)|answers?|responses?|commit))\b|only[,.;])",
-);
-pattern!(
-    MUST =
-        r"(?i)\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need",
-    r"|prefer|keep|avoid|whenever|from now on|(?:when|before|after|every time|each time) you",
-    r"|your (?:repl(?:y|ies)|answers?|responses?))\b",
-);
 pattern!(
     DECIDED =
         r"(?i)\b(?:root cause|decided?|because|turns? out|the (?:real |actual )?(?:problem|issue|bug|fix|reason|cause)",
@@ -31,6 +21,24 @@ pattern!(
     FILLER = r"(?i)^(?:let me|let's|now|step \d|i'll|i will|great|good|perfect|ok(?:ay)?|sure|excellent",
     r"|you'?re (?:absolutely )?right|i'm (?:going|now)|i (?:see|need to)|next,? i|looking at)\b",
 );
+
+pattern!(
+    /// Names of tools that ask the user.
+    ASKING = r"(?i)(?:^|_)ask|question|user_?input|elicit|clarif"
+);
+pattern!(
+    /// How a result begins that has the user's words.
+    ANSWERED =
+        r"(?i)^\s*(?:user has (?:answered|approved|rejected|declined)|your questions? (?:have|has) been answered",
+        r"|user (?:answered|approved|rejected|declined|said)|the user (?:approved|rejected|declined|answered|said|provided))\b",
+);
+pattern!(
+    /// What stands in front of the user's words in the result of a call that was refused.
+    REFUSED = r"(?i)the user (?:said|provided the following reason[^:\n]*):\s*"
+);
+
+/// Most characters of a paragraph that stays whole.
+const LONGEST: usize = 400;
 
 /// Words of small talk.
 const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure \
@@ -53,13 +61,14 @@ fn is_small_talk(sentence: &str) -> bool {
     is_known && number > 0
 }
 
-/// The sentences of the user; those of the newest request rank highest, unless `after` has a newer one.
+/// The paragraphs of the user; those of the newest request rank highest, unless `after` has a newer one.
 ///
 /// Small talk is left out unless it is the whole newest request, or the whole answer to a question; then the line includes
 /// the question.
 pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
-    let last = parts.iter().rposition(|part| part.kind == Kind::User);
-    let newer = after.iter().any(|part| part.kind == Kind::User);
+    let is_users = |part: &&Part| part.kind == Kind::User;
+    let [first, last] = [parts.iter().position(is_users), parts.iter().rposition(is_users)];
+    let newer = after.iter().any(is_users);
     let (mut seen, mut question, mut found) = (Set::default(), "", Vec::new());
     for (place, part) in parts.iter().enumerate() {
         poll_now();
@@ -71,45 +80,128 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
         }
         let newest = match last == Some(place) {
             false => 0.0,
-            true if newer => 0.5,
+            true if newer => 0.25,
             true => 3.0,
         };
         for (number, one) in asked(&part.text, question, newest > 1.0).into_iter().enumerate() {
             if one.starts_with("```") || !seen.insert(one.clone()) {
                 continue;
             }
-            let (behind, rules) = (float(number), RULE.is_match(&one));
-            let fades = if rules { 32.0 } else { 8.0 }; // a rule at the end of a long request is one too
-            let mut rank = 0.9
-                + 0.4 * float(part.at) / float(size)
-                + 0.3 * one_if(MUST.is_match(&one))
-                + 0.7 * one_if(rules)
-                + 0.5 * one_if(number == 0);
-            rank = rank * fades / (fades + behind) + newest * 20.0 / (20.0 + behind);
-            if number > 0 && (length(&one) < 20 || one.ends_with(':') || is_code(&one)) {
-                rank *= 0.4;
-            }
-            found.push(Line::new(Section::Requests, one, rank, part.at, number));
+            let does = Said::of(&one);
+            let more = 0.2 * float(part.at) / float(size) + 0.5 * one_if(number == 0 && first == Some(place));
+            let rank = rank_of(&one, &does, number, more, newest * 20.0 / (20.0 + float(number)));
+            let section = if does.rule { Section::Rules } else { Section::Requests };
+            let mut line = Line::new(section, one, rank, part.at, number);
+            line.does = Some(Rc::new(does));
+            found.push(line);
         }
     }
     found
 }
 
-/// The sentences of a user's text without small talk.
+/// Worth of a token of the user's paragraph with a number in its message; a rule far behind is one too.
+///
+/// `more` fades with the number, and what the `newest` request has more does not.
+pub fn rank_of(one: &str, does: &Said, number: usize, more: f64, newest: f64) -> f64 {
+    let fades = if does.rule { 32.0 } else { 8.0 };
+    let rank = (0.3 * one_if(MUST.is_match(one)) + more + does.worth()) * fades / (fades + float(number)) + newest;
+    let fragment = || number > 0 && (length(one) < 20 || one.ends_with(':') || is_code(one));
+    rank * if fragment() || LOGGED.is_match(one) { 0.4 } else { 1.0 }
+}
+
+/// The sentences of each paragraph of a text, in pieces of some hundred characters, without list marks and bold.
+fn paragraphs(text: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for raw in unwrapped(text) {
+        let (mut piece, mut size) = (Vec::new(), 0);
+        let parts = if length(&raw) > 60 { split(&raw) } else { vec![raw.as_str()] };
+        for plain in parts.into_iter().filter_map(|part| bare(part, 500)) {
+            if !piece.is_empty() && size + length(&plain) > LONGEST {
+                found.push(std::mem::take(&mut piece));
+                size = 0;
+            }
+            size += length(&plain) + 1;
+            piece.push(plain);
+        }
+        if !piece.is_empty() {
+            found.push(piece);
+        }
+    }
+    found
+}
+
+/// A paragraph without sentences of small talk, and without asides unless it has nothing else.
+fn telling(piece: &[String]) -> String {
+    let kept: Vec<&str> = piece.iter().flat_map(|one| split(one)).filter(|one| !is_small_talk(one)).collect();
+    let told: Vec<&str> = kept.iter().filter(|one| !is_aside(one)).copied().collect();
+    joined(if told.is_empty() { &kept } else { &told })
+}
+
+/// Sentences as one text; behind a full-width stop there is no space.
+fn joined<S: AsRef<str>>(sentences: &[S]) -> String {
+    let mut text = String::new();
+    for one in sentences {
+        if !text.is_empty() && !text.ends_with(['。', '！', '？']) {
+            text.push(' ');
+        }
+        text.push_str(one.as_ref());
+    }
+    text
+}
+
+/// The paragraphs of a user's text without small talk.
 fn asked(text: &str, question: &str, last: bool) -> Vec<String> {
-    let found = sentences(text, 500);
-    let without_small_talk =
-        |line: &String| split(line).into_iter().filter(|one| !is_small_talk(one)).collect::<Vec<_>>().join(" ");
-    let kept: Vec<String> = found.iter().map(without_small_talk).filter(|line| !line.is_empty()).collect();
+    let found = paragraphs(text);
+    let kept: Vec<String> = found.iter().map(|one| telling(one)).filter(|line| !line.is_empty()).collect();
     if !kept.is_empty() || found.is_empty() {
         return kept;
     }
     let asked = if question.ends_with('?') { sentences(&without_code(question), 300).pop() } else { None };
     match asked.as_deref().and_then(|asked| split(asked).pop()) {
-        Some(asked) => vec![format!("{} (asked: {asked})", found[0])],
-        None if last => found,
+        Some(asked) => vec![format!("{} (asked: {asked})", found[0][0])],
+        None if last => found.iter().map(|one| joined(one)).collect(),
         None => Vec::new(),
     }
+}
+
+/// The user's words that arrived as results: answers to questions, approvals, and reasons of refusals.
+pub fn answers(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line> {
+    let mut found = Vec::new();
+    for part in parts.iter().filter(|part| part.kind == Kind::Result) {
+        poll_now();
+        let asked = || calls.get(part.id.as_str()).is_some_and(|call| ASKING.is_match(&call.name));
+        let reason = REFUSED.find(head(&part.text, 2_000)).map(|found| found.end);
+        if reason.is_some() || asked() || ANSWERED.is_match(head(&part.text, 200)) {
+            let text = clean(&part.text[reason.unwrap_or_default()..], LONGEST);
+            if !text.is_empty() {
+                let rank = 2.0 + 0.2 * float(part.at) / float(size);
+                found.push(Line::new(Section::Requests, text, rank, part.at, 0));
+            }
+        }
+    }
+    found
+}
+
+/// The rules of the project, as a program put them in.
+pub fn project(parts: &[&Part]) -> Vec<Line> {
+    let (mut found, mut seen) = (Vec::new(), Set::default());
+    for part in parts.iter().filter(|part| part.kind == Kind::Project) {
+        poll_now();
+        for (number, piece) in paragraphs(&without_code(&part.text)).iter().enumerate() {
+            let one = joined(piece);
+            let does = Said::of(&one);
+            if (does.rule || does.asks) && seen.insert(one.clone()) {
+                let rank = project_rank(&does) * 64.0 / (64.0 + float(number));
+                found.push(Line::new(Section::Project, one, rank, part.at, number));
+            }
+        }
+    }
+    found
+}
+
+/// Worth of a token of a project's rule.
+pub fn project_rank(does: &Said) -> f64 {
+    0.6 * does.worth()
 }
 
 /// The conclusions of the assistant. Its last words may announce work; they are trusted only if no work follows.

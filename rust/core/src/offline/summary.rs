@@ -6,24 +6,29 @@ use super::choose::{Candidate, Count, fitted};
 use super::earlier::{Earlier, earlier, still_holds, update};
 use super::errors::errors;
 use super::files::{Done, files, folders};
+use super::language::{Language, READ};
 use super::line::{Line, Section, float};
 use super::names::{Sort, Term, Terms, chance, place, quoted};
 use super::open_work::open_work;
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
-use super::pattern::{is_space, length, pattern};
+use super::pattern::{head, is_space, length, pattern};
 use super::renamed::{Renamed, outdate, without_substitutions};
+use super::replaced::relate;
 use super::retracted::reconcile;
-use super::statements::{decisions, requests};
-use super::text::{clean, is_code, sentences};
+use super::statements::{answers, decisions, project, requests};
+use super::text::{clean, is_code, sentences, split};
 use super::tool_runs::{EDITS, WRITES, commands};
 use super::words::{Map, Set, stretches};
+use super::worth::{by_length, stands_alone};
 use crate::error::Error;
 
 pattern!(FILE = r"\w\.\w+$");
 
 /// Value of a name that surely occurs again, relative to a token of a request.
 const NAME: f64 = 5.0;
+/// Limit from which a paragraph is kept whole or left out.
+const IN_PARTS: i64 = 1_000;
 /// Words of instructions that carry no topic.
 const COMMON: [&str; 15] = [
     "that", "this", "with", "from", "have", "what", "when", "which", "should", "would", "about", "into", "keep",
@@ -74,18 +79,35 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
     update(&mut before, &new, &whole);
     let held = before.lines.iter().filter(|line| still_holds(line, &whole)).cloned();
     let mut lines: Vec<Line> = held.chain(new).collect();
-    let later = [requests(&after, &[], size), decisions(&after, &[], size)].concat();
-    reconcile(&mut lines, later, &spoken);
+    let mut later = requests(&after, &[], size);
+    let wishes = later.len();
+    later.extend(decisions(&after, &[], size));
+    reconcile(&mut lines, &mut later, &spoken);
+    relate(&mut lines, &mut later[..wishes]);
     outdate(&mut lines, &renamed);
     let mut terms = gathered(&zone, &known, &after, &spoken, &before);
     for line in lines.iter().filter(|line| line.section == Section::Errors) {
         terms.mark(&line.text, place::FAILED);
     }
     terms.settle(&folders(&known));
-    let mut candidates = from_lines(&lines, &mut terms, size, &zone.instructions);
-    candidates.extend(from_terms(&mut terms, &known, &before, size, &renamed));
+    let mut candidates = from_lines(&lines, &mut terms, size, &zone.instructions, limit < IN_PARTS);
+    let gone = gone(&lines, &candidates, &mut terms);
+    let listed = from_terms(&mut terms, &known, &before, size, &renamed).into_iter();
+    let stays =
+        |one: &Candidate| one.section != Section::Identifiers || !one.names.iter().any(|name| gone.contains(name));
+    candidates.extend(listed.filter(stays));
     let is_wordless = candidates.is_empty();
-    let text = fitted(candidates, limit, count)?;
+    let mut words = String::new();
+    for part in whole.iter().filter(|part| part.kind == Kind::User) {
+        if words.len() >= 4 * READ {
+            break;
+        }
+        words.push_str(head(&part.text, READ));
+        words.push('\n');
+    }
+    words.push_str(head(&zone.previous, READ));
+    let language = Language::of(&words);
+    let text = fitted(candidates, limit, count, language)?;
     let text = if text.is_empty() { tally(&known, limit, count)? } else { text };
     if text.is_empty() && zone.size > 0 { number_of(size, is_wordless, limit, count) } else { Ok(text) }
 }
@@ -150,7 +172,7 @@ fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], bef
             Kind::Call if writes() => place::CALLED | place::WROTE,
             Kind::Call => place::CALLED,
             Kind::Earlier => place::EARLIER,
-            Kind::Result | Kind::Note => 0,
+            Kind::Result | Kind::Note | Kind::Project => 0,
         };
         terms.note(&without_substitutions(part), part.at, places);
     }
@@ -166,10 +188,13 @@ fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec
     let by_id = |kind: Kind| -> Map<&str, &Part> {
         whole.iter().filter(|part| part.kind == kind).map(|part| (part.id.as_str(), *part)).collect()
     };
+    let calls = by_id(Kind::Call);
     let mut lines = requests(known, after, size);
+    lines.extend(answers(known, &calls, size));
+    lines.extend(project(known));
     lines.extend(decisions(known, after, size));
     lines.extend(commands(whole, &by_id(Kind::Result), size));
-    lines.extend(errors(whole, &by_id(Kind::Call), size));
+    lines.extend(errors(whole, &calls, size));
     lines.extend(open_work(known, after, size));
     for part in known.iter().filter(|part| part.kind == Kind::Earlier) {
         for (number, one) in sentences(&part.text, 300).into_iter().enumerate() {
@@ -180,14 +205,26 @@ fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec
     lines
 }
 
+/// The names that only lines have which were replaced, or which stay behind the zone.
+fn gone(lines: &[Line], told: &[Candidate], terms: &mut Terms) -> Set<usize> {
+    let mut gone: Set<usize> = Set::default();
+    for line in lines.iter().filter(|line| line.trust == 0.0) {
+        gone.extend(terms.of(&clean(&line.text, 520)));
+    }
+    for name in told.iter().flat_map(|one| &one.names) {
+        gone.remove(name);
+    }
+    gone
+}
+
 /// Lines as candidates; the names in them and what the instructions ask for raise them.
-fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str) -> Vec<Candidate> {
+fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str, in_parts: bool) -> Vec<Candidate> {
     let small = instructions.to_lowercase();
     let asked: Set<&str> = long_words(&small).filter(|word| !COMMON.contains(word)).collect();
     let mut found = Vec::new();
     for line in lines {
         let text = clean(&line.text, 520);
-        if text.is_empty() {
+        if text.is_empty() || line.trust == 0.0 {
             continue;
         }
         let names = terms.of(&text);
@@ -200,7 +237,21 @@ fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str) 
             let hits: Set<&str> = long_words(&small).filter(|word| asked.contains(word)).collect();
             rank *= [1.0, 2.0, 3.0, 4.0][hits.len().min(3)];
         }
-        found.push(Candidate { section: line.section, group: "", text, rank, at: (line.at, line.number), names });
+        let candidate = |text: String, rank, names, is_part| {
+            let at = (line.at, line.number);
+            Candidate { section: line.section, group: "", text, rank, at, names, is_part }
+        };
+        let sentences = if line.section.is_users() {
+            rank *= by_length(length(&text));
+            if in_parts { split(&text) } else { Vec::new() }
+        } else {
+            Vec::new()
+        };
+        let alone = sentences.iter().filter(|one| sentences.len() > 1 && stands_alone(one));
+        let parts: Vec<Candidate> =
+            alone.map(|one| candidate((*one).to_owned(), 0.8 * rank, terms.of(one), true)).collect();
+        found.push(candidate(text, rank, names, false));
+        found.extend(parts);
     }
     found
 }
@@ -230,6 +281,7 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
         rank,
         at: (at, 0),
         names: Vec::new(),
+        is_part: false,
     };
     let mut found = Vec::new();
     if !terms.root.is_empty() {

@@ -18,7 +18,7 @@ pattern!(
 
 /// Characters of a long word that are kept.
 const WORD_START: usize = 48;
-/// Characters of a word that is cut: encoded data, nearly always.
+/// Characters of a word that is cut: encoded data, nearly always, unless it is of a script without spaces.
 const LONG_WORD: usize = 160;
 /// Lengths of the longest line of a wrapped paragraph: editors and mail wrap at 60 to 120.
 const WRAPPED: std::ops::RangeInclusive<usize> = 40..=130;
@@ -33,7 +33,7 @@ pub fn clean(text: &str, longest: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        if word.len() >= LONG_WORD && length(word) >= LONG_WORD {
+        if word.len() >= LONG_WORD && length(word) >= LONG_WORD && head(word, WORD_START).is_ascii() {
             line.extend([head(word, WORD_START), "…"]);
         } else {
             line.push_str(word);
@@ -73,14 +73,17 @@ pub fn sentences(text: &str, longest: usize) -> Vec<String> {
     for raw in unwrapped(text) {
         let parts = if length(&raw) > 60 { split(&raw) } else { vec![raw.as_str()] };
         for part in parts {
-            let plain = without_bold(&clean(part, longest));
-            let mark = BULLET.find(&plain).map_or(0, |mark| mark.end);
-            if plain[mark..].chars().any(is_alphanumeric) {
-                found.push(plain[mark..].to_owned());
-            }
+            found.extend(bare(part, longest));
         }
     }
     found
+}
+
+/// A clean line without a list mark and bold; None if nothing of it is a letter or a number.
+pub fn bare(text: &str, longest: usize) -> Option<String> {
+    let plain = without_bold(&clean(text, longest));
+    let mark = BULLET.find(&plain).map_or(0, |mark| mark.end);
+    plain[mark..].chars().any(is_alphanumeric).then(|| plain[mark..].to_owned())
 }
 
 pub fn is_alphanumeric(c: char) -> bool {
@@ -153,7 +156,7 @@ pub fn is_decimal(c: char) -> bool {
 }
 
 /// The lines of a text, with the lines of a wrapped paragraph as one. Lines of lists, code and tables stay apart.
-fn unwrapped(text: &str) -> Vec<String> {
+pub fn unwrapped(text: &str) -> Vec<String> {
     let (mut out, mut block, mut fenced) = (Vec::new(), Vec::new(), false);
     for raw in lines(text) {
         let fence = raw.trim_start_matches(is_space).starts_with("```");

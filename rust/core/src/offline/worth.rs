@@ -1,0 +1,305 @@
+//! What a user's statement is worth: what it does, by its words, and what it names.
+
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
+
+use super::numbers::{float, one_if};
+use super::pattern::{head, pattern};
+use super::words::{Seeded, Set, plain_words};
+
+pattern!(
+    /// Words of a demand.
+    pub(super) MUST =
+        r"(?i)\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need",
+        r"|prefer|keep|avoid|whenever|from now on|(?:when|before|after|every time|each time) you",
+        r"|your (?:repl(?:y|ies)|answers?|responses?))\b",
+);
+pattern!(
+    /// A rule that stands, where [`MUST`] may be a single demand.
+    pub(super) RULE =
+        r"(?i)\b(?:(?:must|mustn'?t|never|always|don'?t|do not|make sure|ensure|prefer|avoid|whenever",
+        r"|from now on|at all times|no exceptions?|under no|forbidden|prohibited|off[- ]limits|mandatory|not allowed",
+        r"|without (?:asking|approval|permission|consent|my|the|explicit)|needs? (?:approval|permission|consent)|may not",
+        r"|unless|whatever happens|remember (?:that|to)",
+        r"|only (?:use|ever|change|touch|edit|run|do|the|in|on|for|when|if|after|to)",
+        r"|(?:when|before|after|(?:every|each) time) you",
+        r"|(?:your|every|each) (?:repl(?:y|ies)|answers?|responses?|commit))\b|only[,.;])",
+);
+pattern!(
+    /// Words of a rule that tell how something is.
+    TELLS =
+        r"(?i)\b(?:i|it|they|he|she|that|this|there|you|who|which)(?:'ve|'d|'s|'m| was| am| have| had| has| could| can| would)?",
+        r" (?:also |just |still |really |almost )?",
+        r"(?:don'?t|do not|never|always|ensure|prefer)\b",
+);
+pattern!(
+    /// A rule in Spanish, French, German, Portuguese, Russian, Chinese, Japanese or Korean.
+    ELSEWHERE =
+        r"(?i)\b(?:nunca|jam[áa]s|siempre|debes?|hay que|prohibid[oa]|obligatori[oa]|aseg[úu]rate|tienes que",
+        r"|jamais|toujours|il (?:ne )?faut|(?:tu|vous) (?:ne )?(?:dois|devez)|interdit|obligatoire",
+        r"|nie|niemals|immer|stets|muss|m[üu]ssen|darf|darfst|d[üu]rfen|verboten|auf keinen fall|keinesfalls|unbedingt",
+        r"|sempre|deve|proibid[oa]|obrigat[óo]ri[oa]|n[ãa]o (?:use|toque|mude|altere|apague|fa[çc]a)",
+        r"|никогда|всегда|нельзя|обязательно|должен|должна|должны|запрещено|ни в коем случае)\b",
+        r"|不要|不得|禁止|必须|必須|永远不|绝不|一定要|务必|不可以|千万别|只能|始终",
+        r"|ないでください|してはいけ|必ず|決して|絶対に|しないで|常に",
+        r"|절대|반드시|항상|하지 ?마|금지|안 됩니다|해야 (?:합|한|해)",
+);
+pattern!(
+    CHOICE = r"(?i)\b(?:(?:let'?s|let us|we'?ll|we will|i'?ll|i will|we|i|please|to|should|can|and|then|put|make|have) (?:just |now )?",
+    r"(?:use|go with|take|pick|choose|switch|stick|settle|move|it on|it be)|decid(?:e|ed|ing)|decision|instead|prefer",
+    r"|rather than|switch(?:ed|ing)? to|go(?:ing)? with|went with|settled on|agreed on|make (?:it|that)|it has to be",
+    r"|(?:is|will be|should be) called|named|means)\b",
+);
+pattern!(
+    BACK = r"(?i)\b(?:scratch that|forget (?:what|that|it|about|the)|chang(?:e|ed) (?:my|our) mind|(?:on|having) second thoughts?",
+    r"|never ?mind|no,? wait|wait,? no|(?:will not|won'?t) do|takes? (?:that|it) back|after all|not any ?more|no longer",
+    r"|let'?s instead|change of plans?|correction|i was wrong|strike that|not .{1,40} but|rather .{1,40} than)\b",
+);
+pattern!(
+    ASIDE = r"(?i)(?:^|[.!?] )(?:by the way|btw|off[- ]topic|fun fact|anyways?|speaking of|on a (?:side|different|lighter) note",
+    r"|unrelated|side note|ha(?:ha)+|lol|honestly|guess what|did you (?:know|ever|see|hear)|do you (?:ever|think|like|know)",
+    r"|have you (?:ever|seen|heard|been)|(?:that|it) reminds me|what(?:'s| is) your|how (?:are|long have) you|are you",
+    r"|is it (?:just|strange|weird|normal)|i (?:just|keep|was|am|love|like|hate|feel|felt|miss|wonder|saw|watched|heard|had",
+    r"|dreamt|used to|should really|can'?t believe|bought|started|tried|spent|slept|woke|finally)",
+    r"|i'?(?:m|ve) (?:so|been|just|feeling|thinking|trying)|my (?:neighbou?r|sister|brother|mother|father|mom|mum|dad|wife",
+    r"|husband|kids?|son|daughter|friend|cousin|aunt|uncle|roommate|flatmate|cat|dog|bike|car|back|head))\b",
+);
+pattern!(DOES = r"^ ?([A-Z]\w*)[\w'-]* (?:[a-z]+s|will|can|may|owns?)\b");
+pattern!(
+    ASKS = r"(?i)^ ?(?:please |also |then |and |next,? )*",
+    r"(?:use|report|send|write|keep|answer|reply|respond|put|run|add|make|do|call|ask",
+    r"|check|give|show|tell|include|follow|format|name|store|save|leave|start|stop|wait|fix|change|remove|delete|rename",
+    r"|replace|update|create|implement|build|test|find|look|read|explain|move|set|move|allow|support|treat|switch|book",
+    r"|note|remember|consider|rewrite|refactor|document|commit|push|merge|deploy|install|review|verify|ensure|let)\b",
+);
+pattern!(
+    /// What to do where something holds.
+    WHERE = r"(?i)\b(?:if|when|once|before|after)\b[^.!?;]{3,80}, (?:then |please |first |always )?",
+        r"(?:use|report|send|write|keep|answer|reply|respond|put|run|add|make|do|call|ask",
+        r"|check|give|show|tell|include|follow|format|name|store|save|leave|start|stop|wait|fix|change|remove|delete|rename",
+        r"|replace|update|create|implement|build|test|find|look|read|explain|move|set|move|allow|support|treat|switch|book",
+        r"|note|remember|consider|rewrite|refactor|document|commit|push|merge|deploy|install|review|verify|ensure|let)\b",
+);
+pattern!(
+    SCOPE =
+        r"(?i)\b(?:you|your|me|my|session|every|each|always|never|whenever|from now on|repl(?:y|ies)|answers?|any)\b",
+);
+pattern!(
+    /// The start of a line of a log.
+    pub(super) LOGGED =
+        r"^(?:\[[^\]]{2,40}\]|\d{1,4}[-:/.]\d{2}|(?:GET|POST|PUT|INFO|DEBUG|WARN|WARNING|ERROR|at) )",
+);
+pattern!(
+    /// A word that stands for another one, of a sentence before.
+    LEANS = r"(?i)\b(?:them|it|they|this|that|these|those|he|she|him|her)\b",
+);
+pattern!(LABEL = r"^[A-Z][A-Z _-]{2,30}:");
+pattern!(STATES = r"[.!] ");
+pattern!(MONEY = r"^[$€£]\d|\d[$€£]$");
+pattern!(DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}$");
+pattern!(NUMBER = r"^\d[\d.,:%]*$");
+
+/// Words of leisure, in lower case.
+const LEISURE: &str = "weather rain raining rainy sunny snow cloudy weekend holiday holidays vacation trip beach hiking lunch dinner \
+    breakfast soup pizza pasta coffee tea cake bread baking cooking recipe restaurant movie movies film films series \
+    show episode season book novel music song songs concert band guitar piano game games football soccer basketball \
+    match team puppy dog dogs cat cats bird garden gardening plants flowers sleep tired bored nap gym yoga jogging \
+    running marathon birthday party wedding neighbour neighbor sister brother cousin grandma grandmother mood funny \
+    joke laugh hilarious adorable cute weird strange dream dreams traffic bus noise noisy couch blanket museum \
+    painting hobby hobbies chess puzzle knitting favourite favorite lovely delicious spicy tasty headache cold \
+    sunset rainbow summer winter autumn spring yesterday tonight";
+/// Words at the start of a sentence that name nobody and nothing.
+const STARTERS: &str = "This That It Its He She His Her Hers There What Which Who Where How Why Yes No Is Was As Does Has Thanks The \
+    Always Perhaps Besides Guess Let Here Mine These Those Sometimes Someone Somebody Everyone Everybody Nobody \
+    Honestly You We They I My Our Your If When And But So Or";
+/// Words that say nothing about a statement's topic.
+const COMMON: &str = "the and for that this with from are was were has have had its but not you your can will would should could now \
+    then than them they there here what when which where who why how all any also just into only still very already \
+    again one two been being does did done get got let see use used always never about because instead actually must \
+    every without please need needs want wants user";
+static LEISURES: LazyLock<Set<&str>> = LazyLock::new(|| LEISURE.split_whitespace().collect());
+static STARTING: LazyLock<Set<&str>> = LazyLock::new(|| STARTERS.split_whitespace().collect());
+static COMMONS: LazyLock<Set<&str>> = LazyLock::new(|| COMMON.split_whitespace().collect());
+
+/// Characters around a word that are not of it.
+const ENDS: [char; 16] = ['.', ',', ';', ':', '!', '?', '(', ')', '[', ']', '{', '}', '"', '\'', '`', '*'];
+/// Characters of a statement whose token is worth half of the most.
+const HALF: f64 = 40.0;
+
+/// The kind of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sort {
+    Money,
+    Date,
+    Number,
+    Code,
+    Name,
+}
+
+/// What a statement does and names.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // each is a feature of its worth
+pub struct Said {
+    /// Whether it is a rule.
+    pub rule: bool,
+    /// Whether it chooses something.
+    pub choice: bool,
+    /// Whether it takes something back.
+    pub back: bool,
+    /// Whether it asks.
+    pub question: bool,
+    /// Whether it says who or what does something.
+    tells: bool,
+    /// Whether it begins with what to do.
+    pub asks: bool,
+    /// Whether it speaks of the listener, the speaker, or of all times.
+    scope: bool,
+    /// The label in capitals in front.
+    pub label: String,
+    /// Hashes of the beginnings of its words, without values; ascending, each once.
+    pub stems: Vec<u64>,
+    /// Hashes of what it names, in lower case, by kind; ascending, each once.
+    pub values: Vec<(Sort, u64)>,
+    /// How much of it is small talk.
+    talk: f64,
+}
+
+impl Said {
+    /// What a clean line does and names.
+    pub fn of(text: &str) -> Self {
+        let label = LABEL.find(text).map_or("", |found| &text[found]);
+        let rest = &text[label.len()..];
+        let question = text.ends_with('?') && !STATES.is_match(text);
+        let rules = || {
+            let number = RULE.number(text, usize::MAX);
+            number > 0 && number > TELLS.number(text, usize::MAX)
+        };
+        let rule = !question && (rules() || WHERE.is_match(text) || ELSEWHERE.is_match(text));
+        let mut one = Self {
+            rule,
+            choice: CHOICE.is_match(rest),
+            back: BACK.is_match(rest),
+            question,
+            tells: DOES.groups(rest).is_some_and(|who| !STARTING.contains(who.text(1))),
+            asks: ASKS.is_match(rest),
+            scope: rule && SCOPE.is_match(rest),
+            label: label.to_owned(),
+            talk: talk(rest),
+            ..Self::default()
+        };
+        one.read(rest);
+        one
+    }
+
+    /// Reads the words and the values.
+    fn read(&mut self, text: &str) {
+        let (mut begins, mut small) = (true, String::new());
+        for raw in text.split(' ') {
+            let word = raw.trim_matches(ENDS);
+            if !word.is_empty() {
+                small.clear();
+                if word.is_ascii() {
+                    small.push_str(word);
+                    small.make_ascii_lowercase();
+                } else {
+                    small = word.to_lowercase();
+                }
+                if let Some(sort) = sort_of(word, begins) {
+                    self.values.push((sort, Seeded.hash_one(small.as_str())));
+                } else {
+                    let told = plain_words(&small, 3, false).filter(|one| !COMMONS.contains(one));
+                    self.stems.extend(told.map(|one| Seeded.hash_one(head(one, 5))));
+                }
+            }
+            begins = raw.ends_with(['.', '!', '?']) || (begins && word.is_empty());
+        }
+        self.stems.sort_unstable();
+        self.stems.dedup();
+        self.values.sort_unstable();
+        self.values.dedup();
+    }
+
+    /// Number of the values, at most three.
+    pub fn anchors(&self) -> usize {
+        self.values.len().min(3)
+    }
+
+    /// The values of a kind.
+    pub fn valued(&self, sort: Sort) -> impl Iterator<Item = u64> {
+        self.values.iter().filter(move |(one, _)| *one == sort).map(|(_, value)| *value)
+    }
+
+    /// Its words and values, each once.
+    pub fn words(&self) -> Vec<u64> {
+        let mut words: Vec<u64> =
+            self.stems.iter().copied().chain(self.values.iter().map(|(_, value)| *value)).collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+
+    /// Worth of a token of the statement by itself.
+    pub fn worth(&self) -> f64 {
+        let mut rank = 0.8
+            + 1.8 * one_if(self.rule)
+            + 0.4 * one_if(!self.label.is_empty())
+            + 0.25 * float(self.anchors())
+            + 0.5 * one_if(self.choice)
+            + 0.9 * one_if(self.back);
+        rank += 0.3 * one_if(self.tells) + 0.4 * one_if(self.asks) + 0.5 * one_if(self.rule && self.scope);
+        let idle = one_if(self.question && self.anchors() == 0);
+        rank -= self.talk * if self.rule { 0.3 } else { 1.0 } + 0.3 * idle;
+        rank.max(0.05)
+    }
+
+    /// Whether it says something that is worth keeping by itself.
+    pub fn tells_something(&self) -> bool {
+        self.rule || self.back || self.choice || self.anchors() > 0
+    }
+}
+
+/// How much of its worth a token of a statement has: of two facts, the shorter one leaves more room.
+pub fn by_length(length: usize) -> f64 {
+    2.0 * HALF / (HALF + float(length))
+}
+
+/// What words that come back add to the worth of a statement.
+pub fn shared_worth(shared: usize) -> f64 {
+    0.2 * float(shared.min(4))
+}
+
+/// Whether a sentence may be left out of its paragraph: it only chats.
+pub fn is_aside(text: &str) -> bool {
+    talk(text) >= 0.7 && !Said::of(text).tells_something()
+}
+
+/// Whether a sentence is worth keeping without the rest of its paragraph.
+pub fn stands_alone(text: &str) -> bool {
+    !LEANS.is_match(text) && Said::of(text).tells_something()
+}
+
+fn talk(text: &str) -> f64 {
+    let number = plain_words(&text.to_lowercase(), 3, false).filter(|one| LEISURES.contains(one)).count();
+    0.7 * one_if(ASIDE.is_match(text)) + 0.35 * float(number.min(2))
+}
+
+fn sort_of(word: &str, begins: bool) -> Option<Sort> {
+    if word.contains(|c: char| !c.is_ascii_alphabetic()) {
+        if MONEY.is_match(word) {
+            return Some(Sort::Money);
+        }
+        if DATE.is_match(word) {
+            return Some(Sort::Date);
+        }
+        if NUMBER.is_match(word) {
+            return Some(Sort::Number);
+        }
+        if word.contains(|c: char| matches!(c, '0'..='9' | '_' | '/' | '@' | '#')) {
+            return Some(Sort::Code);
+        }
+    }
+    let mut chars = word.chars();
+    let (first, second) = (chars.next()?, chars.next()?);
+    let is_name = first.is_uppercase() && (!begins || second.is_uppercase()) && second != '\'';
+    (is_name && !STARTING.contains(word)).then_some(Sort::Name)
+}
