@@ -49,7 +49,7 @@ def test_what_pruning_cannot_reach_is_summarized() -> None:
     (edit,) = plan.edits
     assert isinstance(edit, Summarize)
     assert edit.start == 0
-    assert edit.max_tokens <= plan.target // 3
+    assert edit.max_tokens <= plan.target - plan.target // 3 + 300, "the newest messages have a third, less 300 tokens"
     assert 0.9 * plan.target <= plan.tokens_after <= plan.target
 
 

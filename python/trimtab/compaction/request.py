@@ -201,7 +201,9 @@ class Request:
         messages = self.inputs if self.resumed is None else self.resumed
         costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
         if self.most_bytes is not None:
-            after = bytes_after(replace(costs, frame=settings.frame, calls=self.calls), plan.edits)
+            after = bytes_after(
+                replace(costs, frame=settings.frame(plan.target, self.ledger.provider), calls=self.calls), plan.edits
+            )
             before, most = self.ledger.request_bytes, self.most_bytes
             plan = replace(plan, bytes_before=before, bytes_after=after, bytes_limit=most)
         plan = without_excess(plan, messages, costs, self.problems, rules=settings.rules, counter=settings.counter)

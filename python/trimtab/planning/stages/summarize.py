@@ -78,9 +78,9 @@ class SummarizeZone:
 
     def _wanted(self, costs: Costs, target: int, verbatim: tuple[int, ...]) -> int:
         """Return the tokens that a summary needs for the user's words, and the lines of earlier summaries."""
+        spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
         if not self.words:
             return self.limit(target)
-        spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
         return min(max(int(self.share * target), self.min_tokens) + spoken, max(self.max_tokens, target // 4))
 
     def edits(
@@ -104,7 +104,7 @@ class SummarizeZone:
         if self.words:
             last = 0 if target < YIELDS and costs.answered else int(cost[costs.last_group :].sum())
             recent = max(target // RECENT[0] - RECENT[1], last)
-            limit = max(min(wanted, free - recent), min(limit, free), 1)
+            limit = max(min(wanted, free - recent), min(limit, free), min(limit, SMALLEST))
         free -= limit
         cut = _core.split(cost.astype("uint32"), costs.safe, keep=max(free, 0))
         last = costs.messages if self.words and target < YIELDS and costs.answered else costs.last_group
