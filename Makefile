@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -128,7 +128,7 @@ bench-%: rust/core/benches/%.rs
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 
-nightly: slow full order clock proof reliability memory fuzz ## all that takes minutes or hours, on the release build
+nightly: slow full order clock proof reliability memory memory-python fuzz ## all that takes minutes or hours, on the release build
 	cargo clippy --locked -p trimtab-core --no-default-features --quiet -- -D warnings
 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file
@@ -164,6 +164,15 @@ memory: # the engine's tests under AddressSanitizer, then under valgrind
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan \
 		cargo test --locked -p trimtab-simd -p trimtab-tokens --lib --target $(HOST)
 	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test --locked -p trimtab-simd -p trimtab-tokens --lib
+
+memory-python: .venv/dev # the extension under AddressSanitizer, gcc's; pymalloc would hide Python's objects from it
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan cargo build --locked --profile checked \
+		-p trimtab-python --features pyo3/extension-module --target $(HOST)
+	rm -rf target/asan/python && cp -r python target/asan/python && rm -f target/asan/python/trimtab/_core.abi3.so
+	cp target/asan/$(HOST)/checked/lib_core.so target/asan/python/trimtab/_core.abi3.so
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONMALLOC=malloc PYTHONPATH=target/asan/python $(BIN)/python -m pytest -p no:benchmark -k "not postgres" \
+		$(addprefix tests/test_,removed_parts.py seen.py objects.py json.py session.py)
 
 fuzz: # a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
 	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)
