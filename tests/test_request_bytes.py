@@ -208,7 +208,7 @@ def test_a_413_lowers_the_bytes_of_this_session_alone_and_fit_keeps_below() -> N
     rng = random.Random(1)
     while sent(messages) < limit:
         messages += [{"role": "assistant", "content": prose(rng, 40_000)}, {"role": "user", "content": "More."}]
-    assert cm.count(messages) < window * 0.5
+    assert cm.count(messages) < window * 0.7, "bytes are what is due, not tokens"
     fitted = cm.fit(messages)
     assert sent(fitted.messages) < limit
     assert fitted.compaction is not None

@@ -119,7 +119,7 @@ def test_repeated_reads_name_the_old_results_and_the_newest() -> None:
 def test_each_edit_of_a_plan_has_number_tool_argument_tokens_money_and_reason() -> None:
     plan = answer("plan", EXAMPLE, *SMALL)
     changes = plan["changes"]
-    assert {change["edit"] for change in changes} == {"summarize", "prune"}
+    assert {change["edit"] for change in changes} == {"summarize", "prune", "truncate"}
     assert sum(change["tokens"] - change["after"] for change in changes) == plan["tokens_before"] - plan["tokens_after"]
     largest = {block["message"]: block for block in answer("show", EXAMPLE, "--top", "99")["largest"]}
     for change in changes[1:]:
@@ -163,7 +163,7 @@ def test_a_plan_of_another_session_and_what_is_no_plan_are_refused() -> None:
 def test_compact_prints_the_summary_that_the_model_will_read() -> None:
     done = run("compact", EXAMPLE, *SMALL, "-o", "o.json")
     report = answer("compact", EXAMPLE, *SMALL, "-o", "o.json", "--force")
-    assert report["summary"].startswith("## Requests")
+    assert report["summary"].startswith("## Rules")
     for line in report["summary"].splitlines():
         assert line in done.stdout
     assert json.dumps(report["summary"])[1:-1] in Path("o.json").read_text()

@@ -27,6 +27,7 @@ SMALLEST = 48
 
 YIELDS = 400
 """Target in tokens below which, with ``words``, the last answer may leave too."""
+
 RECENT = 3, 300
 """With ``words``, the newest messages have at least a third of the target, less 300 tokens: in a short list, the user's
 words are worth more than what followed them."""
@@ -78,9 +79,9 @@ class SummarizeZone:
 
     def _wanted(self, costs: Costs, target: int, verbatim: tuple[int, ...]) -> int:
         """Return the tokens that a summary needs for the user's words, and the lines of earlier summaries."""
-        spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
         if not self.words:
             return self.limit(target)
+        spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
         return min(max(int(self.share * target), self.min_tokens) + spoken, max(self.max_tokens, target // 4))
 
     def edits(
@@ -111,9 +112,10 @@ class SummarizeZone:
         cut = last if cut is None else min(cut, last)
         left = free - int(cost[cut:].sum())
         if left < 0:  # large last group: shrink the summary to half of its limit at most, then truncate results
-            least = min(limit, SMALLEST) if self.words else max(limit // 2, min(limit, self.min_tokens))
-            limit, left = max(limit + left, least), min(left + limit - least, 0)
             inside = costs.results(cut, costs.messages, at_least=SMALLEST, without=verbatim)
+            words_alone = self.words and not len(inside)
+            least = min(limit, SMALLEST) if words_alone else max(limit // 2, min(limit, self.min_tokens))
+            limit, left = max(limit + left, least), min(left + limit - least, 0)
             yield from squeeze(costs, inside, -left)
             left = 0
         more = max(min(left, wanted - limit), 0)
