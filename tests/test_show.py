@@ -128,7 +128,7 @@ def test_each_edit_of_a_plan_has_number_tool_argument_tokens_money_and_reason() 
         assert change["saves"] > 0
         assert change["kind"] == "call" or change["message"] in largest
     text = run("plan", EXAMPLE, *SMALL).stdout
-    assert "messages #0 to #92 become a summary: the oldest messages" in text
+    assert "messages #0 to #96 become a summary: the oldest messages" in text
     assert re.search(r"^- +#110  Read …\S+openai_chat\.rs · 1 \S+.* 4,095 +\d+ +0\.\d{3}$", text, flags=re.M)
     assert "newer than these, and the oldest leave first" in text
     assert "rows" not in text
