@@ -40,7 +40,7 @@ def cause_of(said: str) -> str:
     """Return the line of a client's output that names the cause best, without the tree that uv draws."""
     lines = [line.strip(" \u00d7\u2570\u2500\u25b6\u2502") for line in said.splitlines() if line.strip()]
     found = (line for cause in CAUSES for line in lines if cause.search(line))
-    return next(found, lines[-1] if lines else "no output")
+    return re.sub(r"^(?:error|cause): ", "", next(found, lines[-1] if lines else "no output"))
 
 
 def run(command: list[str], what: str) -> str:
