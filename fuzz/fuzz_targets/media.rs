@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
-use trimtab_core::media::{Vision, document_tokens, image_size};
+use trimtab_core::media::{Vision, document_tokens, image_size, pdf_pages};
 
 /// The beginnings of the formats that are known, so that chance need not find them.
 const STARTS: [&[u8]; 8] = [
@@ -39,5 +39,5 @@ fuzz_target!(|data: &[u8]| {
         }
         let _ = vision.file(&base64);
     }
-    assert!(document_tokens(&base64) > 0);
+    assert!(document_tokens(&base64, pdf_pages(&base64)) > 0);
 });
