@@ -211,14 +211,25 @@ class Request:
 
     def _mending(self, plan: Plan) -> Plan:
         """Return the plan with an edit that replaces the lone surrogates of the messages that stay."""
+        found = self._with_surrogates()
+        if not found or any(isinstance(edit, Mend) for edit in plan.edits):
+            return plan
         zone = plan.zone()
         gone = set(range(zone.start, zone.stop)) - set(zone.keep) if zone else set()
-        found = [index for index in _core.surrogates(self.messages) if index not in gone]
-        if not found or any(isinstance(edit, Mend) for edit in plan.edits):
+        found = [index for index in found if index not in gone]
+        if not found:
             return plan
         told = f"replaced lone surrogates in {len(found):,} message{'s' * (len(found) > 1)}"
         reason = f"{plan.reason}; {told}" if plan.reason else told
         return replace(plan, edits=(*plan.edits, Mend(tuple(found))), reason=reason)
+
+    def _with_surrogates(self) -> list[int]:
+        """Return the positions of the messages with lone surrogates; the ledger knows those of dicts."""
+        if self.resumed is None and self.inputs.messages is not self.inputs.given:
+            return _core.surrogates(self.messages)
+        from ..ledger.columns import MessageFlag  # noqa: PLC0415 - numpy comes with the first plan
+
+        return (self.ledger.marks & MessageFlag.LONE_SURROGATE).nonzero()[0].tolist()
 
     def _decide(self, *, urgent: bool, less: int = 0, weighs: bool = False) -> Plan:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay; ``weighs`` bytes too."""

@@ -69,6 +69,7 @@ class MessageFlag(IntFlag):
     SETTINGS = 64
     TRANSIENT = 128
     CONFIGURES = 256
+    LONE_SURROGATE = 512
 
 
 class Zone(IntEnum):

@@ -42,8 +42,11 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
     kept = RowFlag.SIGNED | RowFlag.FROM_CODE | RowFlag.INCOMPLETE
     fits = (ledger.kind == Kind.CALL) & (ledger.pair >= 0) & ((ledger.flags & kept) == 0)
     fits &= ledger.tokens > chars // BYTES_A_TOKEN
+    rows = fits.nonzero()[0].tolist()
+    if not rows:
+        return {}
     found, places, tokens = {}, Places(ledger), ledger.tokens
-    for row in fits.nonzero()[0].tolist():
+    for row in rows:
         texts: list[str] = []
 
         def note(_: str, text: str, texts: list[str] = texts) -> str:

@@ -2,17 +2,16 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use trimtab_core::envelope;
 use trimtab_core::json::canon::{self, Texts};
-use trimtab_core::node::MAX_DEPTH;
 use trimtab_tokens::cancel;
 
 use crate::convert::{defect, released, to_py};
 use crate::raw::is_ascii;
 use crate::scan::{Messages, ahead};
 use crate::text::Text;
-use crate::view::{is_scalar, literal};
+use crate::view::{has_surrogate, is_scalar, literal};
 
 /// Each value as `json.dumps` writes it, and the SHA-256 of that in hexadecimal. Two lone surrogates in a row have capital
 /// digits, so that they come back as two.
@@ -77,38 +76,11 @@ fn quote(text: &Bound<'_, PyString>, out: &mut Texts) -> PyResult<()> {
 pub fn surrogates(values: Messages<'_>) -> PyResult<Vec<usize>> {
     let mut found = Vec::new();
     let mut one = |(index, value)| {
-        if has_surrogate(&value, 0)? {
+        if has_surrogate(&value, 0) {
             found.push(index);
         }
-        PyResult::Ok(())
     };
-    cancel::caught(|| ahead(&values.0, 0).enumerate().try_for_each(&mut one))
-        .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))??;
+    cancel::caught(|| ahead(&values.0, 0).enumerate().for_each(&mut one))
+        .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))?;
     Ok(found)
-}
-
-fn has_surrogate(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<bool> {
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(!is_ascii(text)? && text.encode_utf8().is_err());
-    }
-    if depth > MAX_DEPTH {
-        return Ok(false);
-    }
-    let any = |parts: &mut dyn Iterator<Item = Bound<'_, PyAny>>| {
-        for part in parts {
-            if has_surrogate(&part, depth + 1)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    };
-    if let Ok(dict) = value.cast::<PyDict>() {
-        any(&mut dict.iter().flat_map(|(key, part)| [key, part]))
-    } else if let Ok(list) = value.cast::<PyList>() {
-        any(&mut list.iter())
-    } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        any(&mut tuple.iter())
-    } else {
-        Ok(false)
-    }
 }

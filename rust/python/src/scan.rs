@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PyTuple};
 use trimtab_core::counter::Counter;
 use trimtab_core::entries::{Entry, Reader};
 use trimtab_core::error::Error;
-use trimtab_core::ledger::{Builder, Ledger, Linkable, Sink};
+use trimtab_core::ledger::{Builder, Ledger, Linkable, MessageFlag, Sink};
 use trimtab_core::offline::shorten;
 use trimtab_core::reread::{Last, Reread};
 use trimtab_core::seen::Seen;
@@ -20,7 +20,7 @@ use crate::convert::{panicked, released, to_py};
 use crate::raw::items;
 use crate::seen::Objects;
 use crate::text::Text;
-use crate::view::{self, View};
+use crate::view::{self, View, has_surrogate};
 
 /// Items between the one that is read and the one that is prefetched. Prefetching what is inside gains nothing.
 const AHEAD: usize = 12;
@@ -108,6 +108,9 @@ fn read<'py, S: Sink<Text = Text>>(
             return Ok(false);
         }
         provider.read(view, builder).map_err(|error| met(error, |e| builder.located(e, before, HINT)))?;
+        if !S::LINKS_ONLY && has_surrogate(&view.object, 0) {
+            builder.mark(MessageFlag::LoneSurrogate);
+        }
         Ok(false)
     })
 }

@@ -9,9 +9,9 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, P
 use trimtab_core::error::Error;
 use trimtab_core::json::canon;
 use trimtab_core::keys::{Fields, Interned, Place, Places};
-use trimtab_core::node::{Key, Node, Shape};
+use trimtab_core::node::{Key, MAX_DEPTH, Node, Shape};
 
-use crate::raw::{entries, entry, items};
+use crate::raw::{entries, entry, is_ascii, items};
 use crate::text::Text;
 
 /// A Python object as a node.
@@ -95,6 +95,21 @@ pub fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<PyBool>()
         || object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyFloat>()
+}
+
+/// Whether a text or a key in a value has a lone surrogate. No Python code runs: an error, which may collect garbage, ends it.
+pub fn has_surrogate(value: &Bound<'_, PyAny>, depth: usize) -> bool {
+    if let Ok(text) = value.cast::<PyString>() {
+        return !is_ascii(text).unwrap_or(false) && text.encode_utf8().is_err();
+    }
+    if depth > MAX_DEPTH || is_scalar(value) {
+        return false;
+    }
+    let is_without = |part: &Bound<'_, PyAny>| !has_surrogate(part, depth + 1);
+    match value.cast::<PyDict>() {
+        Ok(dict) => !entries(dict, dict.len(), &mut |key, part| is_without(key) && is_without(part)),
+        Err(_) => !items(value, 0..usize::MAX, &mut |part| is_without(part)),
+    }
 }
 
 /// A key or a number as JSON writes it: an `IntEnum` is its number, whatever its own `repr`.

@@ -257,7 +257,9 @@ fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
     let mut one = |index: usize| {
         bytes.clear();
         // A string and one block with it are the same content: whoever sets a cache marker writes the block.
-        let [low, high] = (ledger.marks[index] & !(MessageFlag::Plain as u16)).to_le_bytes();
+        // A lone surrogate and the character in its place are the same content, too: a message stays known once it is mended.
+        let unlike = !(MessageFlag::Plain as u16 | MessageFlag::LoneSurrogate as u16);
+        let [low, high] = (ledger.marks[index] & unlike).to_le_bytes();
         bytes.extend_from_slice(&[ledger.role[index] as u8, low, high]);
         for row in ledger.rows_of(index) {
             bytes.push(ledger.kind[row] as u8);

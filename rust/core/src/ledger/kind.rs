@@ -120,4 +120,6 @@ pub enum MessageFlag {
     Transient = 128,
     /// It has the settings that came with a provider's compaction, if it follows one.
     Configures = 256,
+    /// A text or a key in it has a lone surrogate, which no UTF-8 holds.
+    LoneSurrogate = 512,
 }
