@@ -54,6 +54,19 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Originals:
+    """Load what summaries stand for; the answer is their originals, oldest first, and the session's pinned texts.
+
+    Attributes:
+        refs: the compactions that wrote the summaries.
+        session: the session that asks.
+    """
+
+    refs: tuple[str, ...]
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """Summarize; the answer is a checked ``Answer``.
 
@@ -133,7 +146,7 @@ class Long:
     """Announce that the next steps take long; the answer is None. In an event loop they run in a thread."""
 
 
-Effect: TypeAlias = Review | Count | Store | Write | WriteAll | Commit | Start | Wait | Long | Event
+Effect: TypeAlias = Review | Count | Store | Originals | Write | WriteAll | Commit | Start | Wait | Long | Event
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Effect, Any, T]

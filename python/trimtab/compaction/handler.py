@@ -7,12 +7,13 @@ from inspect import isawaitable, iscoroutine
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from ..archive.originals import originals
 from ..errors import CountError, SummaryError
 from ..hooks import Review
 from ..summarize import open_summarizer
 from ..summarize.drive import in_thread, result
 from ..summarize.write import awrite, awrite_all, write, write_all
-from .effects import Commit, Count, Long, Start, Store, Wait, Write, WriteAll
+from .effects import Commit, Count, Long, Originals, Start, Store, Wait, Write, WriteAll
 
 if TYPE_CHECKING:
     from ..archive.opener import Opener
@@ -50,6 +51,8 @@ class EffectHandler:
                 return _answered(effect.ask())
             case Store(messages, session):
                 return self.archive.open().store(messages, session), monotonic()
+            case Originals(refs, session):
+                return originals(self.archive.open(), refs, session)
             case Commit(stored):
                 self.archive.open().commit(stored, effect.timed())
             case Write(ask, fallback):
@@ -78,7 +81,7 @@ class EffectHandler:
                 return await awrite(ask, self.writer(fallback), limits=self.limits(effect))
             case WriteAll(asks, fallback):
                 return await awrite_all(asks, self.writer(fallback), AT_ONCE)
-            case Store() | Commit():
+            case Store() | Originals() | Commit():
                 return result(await in_thread(lambda: self.answer(effect)))
             case Start(run):
                 import asyncio  # noqa: PLC0415

@@ -22,8 +22,10 @@ from ..summarize.chunks import chunks, merged
 from ..summarize.offers import BEHIND, STATE
 from ..summarize.sections import task
 from .effects import Write, WriteAll
+from .worn import with_lost, worn
 
 if TYPE_CHECKING:
+    from ..messages.types import Message
     from ..models.provider import Provider
     from ..planning.plan import Plan
     from ..summarize import Answer, Usage
@@ -56,6 +58,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
     if not isinstance(zone, Summarize):
         emergency = isinstance(zone, Drop) and bool(zone.notice) and request.policy.emergency is not None
         return Outcome(plan, "emergency" if emergency else request.policy.strategy)
+    lost = yield from worn(request, range(zone.start, zone.stop))
     steps = _steps(request, offered(request, zone))
     failed = ""
     usage: Usage = {}
@@ -70,7 +73,9 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             yield FellBack(author, failed, str(instead))
             continue
         try:
-            answer = yield from _written(request, _ask(request, zone, offer, step), step, offer, since)
+            ask = _ask(request, zone, offer, step, lost.said)
+            answer = yield from _written(request, ask, step, offer, since)
+            answer = with_lost(answer, lost, ask.max_tokens, ask.count)
         except Exception as error:  # noqa: BLE001 - any failure leads to the next step
             usage = total(usage, getattr(error, "usage", {}))
             cause = mask(sendable(str(error)))
@@ -195,8 +200,11 @@ def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) 
     return replace(answer, usage=total(usage, answer.usage), dropped=(*dropped, *answer.dropped))
 
 
-def _ask(request: Request, zone: Summarize, offer: Offer, step: str) -> Ask:
-    """Return the request for a summary; a model's is held to facts where the policy has no words of its own."""
+def _ask(request: Request, zone: Summarize, offer: Offer, step: str, said: tuple[Message, ...] = ()) -> Ask:
+    """Return the request for a summary; a model's is held to facts where the policy has no words of its own.
+
+    ``said`` are the user's messages of older originals, of which earlier summaries have lost some.
+    """
     kept = {*zone.keep, *request.fillers}
     leaving = [index for index in range(zone.start, zone.stop) if index not in kept]
     earlier = {index: text for index in leaving if (text := _earlier(request, index)) is not None}
@@ -207,7 +215,7 @@ def _ask(request: Request, zone: Summarize, offer: Offer, step: str) -> Ask:
     adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
     ask = Ask(
-        messages=tuple(adapter.read([request.redacted[index] for index in leaving if index not in earlier])),
+        messages=(*said, *adapter.read([request.redacted[index] for index in leaving if index not in earlier])),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=request.settings.counter.count,

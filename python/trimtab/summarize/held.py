@@ -47,6 +47,11 @@ LEAST = 160
 """Tokens that missing rules may take from the answer's last lines, if a third of the limit is less."""
 
 
+def titles_of(spoken: str | None) -> tuple[str, ...]:
+    """Return the headings in a language, in English where they are not translated."""
+    return HEADINGS[spoken if spoken in HEADINGS else "en"]
+
+
 def own(text: str) -> str:
     """Return an answer's text without its own reasoning, out of its own tags, and from JSON as Markdown."""
     before = None
@@ -158,30 +163,43 @@ def _with_missing(
     text: str, facts: Facts, limit: int, count: Callable[[str], int]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the text with what it lacks, what was added, and which of its last lines left for rules."""
-    titles = HEADINGS[facts.language if facts.language in HEADINGS else "en"]
-    added: list[str] = []
-    out: list[str] = []
-    most = min(max(LEAST, limit // 3), limit // 2)
-    lines = [_words(line) for line in text.splitlines()]
-    missing = [rule for rule in facts.rules if not any(_covers(line, rule, ALIKE) for line in lines)]
-    rules: list[str] = []
-    for rule in missing:
-        if count("\n".join(f"- {one}" for one in [*rules, rule])) <= most:
-            rules.append(rule)
-    if rules:
-        left = units(text)
-        while count(longer := _inserted(joined(left), 0, titles, rules)) > limit and (last := _last(left)) is not None:
-            out.append(f"{clean(left.pop(last).text)} [in place of it: rules]")
-        if count(longer) <= limit:
-            text, added = longer, rules.copy()
-        else:
-            out.clear()
+    titles = titles_of(facts.language)
+    text, added, out = with_rules(text, missing_rules(facts.rules, text), titles, limit, count)
     for at, line in _facts_missing(text, facts, titles):
         longer = _inserted(text, at, titles, [line])
         if count(longer) <= limit:
             text = longer
             added.append(line)
     return text, tuple(added), tuple(out)
+
+
+def missing_rules(rules: Iterable[str], text: str) -> list[str]:
+    """Return the rules that no line of a text gives."""
+    lines = [_words(line) for line in text.splitlines()]
+    return [rule for rule in rules if not any(_covers(line, rule, ALIKE) for line in lines)]
+
+
+def tells(text: str, request: str) -> bool:
+    """Return whether a text tells of a request, in its own words or in others."""
+    return _covers(_words(text), request, LIKE)
+
+
+def with_rules(
+    text: str, rules: Iterable[str], titles: tuple[str, ...], limit: int, count: Callable[[str], int]
+) -> tuple[str, list[str], list[str]]:
+    """Return the text with rules as far as a share of the limit allows, these, and which last lines left for them."""
+    most = min(max(LEAST, limit // 3), limit // 2)
+    added: list[str] = []
+    for rule in rules:
+        if count("\n".join(f"- {one}" for one in [*added, rule])) <= most:
+            added.append(rule)
+    if not added:
+        return text, [], []
+    out: list[str] = []
+    left = units(text)
+    while count(longer := _inserted(joined(left), 0, titles, added)) > limit and (last := _last(left)) is not None:
+        out.append(f"{clean(left.pop(last).text)} [in place of it: rules]")
+    return (longer, added, out) if count(longer) <= limit else (text, [], [])
 
 
 def _last(left: list[Unit]) -> int | None:

@@ -52,7 +52,7 @@ def relate(lines: Sequence[Line], later: Sequence[Line]) -> None:
         taken = False
         for at in sorted(shared):
             old = users[at]
-            if old.at == line.at or old.trust < 0.5 or line.text == old.text:
+            if old.at == line.at or line.at < 0 or old.trust < 0.5 or line.text == old.text:
                 continue
             if _same_but_a_value(told[at], one):
                 old.trust = 0.0

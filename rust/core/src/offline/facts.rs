@@ -2,9 +2,11 @@
 
 use super::earlier::INSIDE;
 use super::files::{Done, files};
+use super::line::{Line, Section};
 use super::open_work::tasks;
 use super::part::{Kind, Part};
 use super::pattern::{length, lines, pattern, strip};
+use super::replaced::{WAS, relate};
 use super::text::{clean, is_code, sentences, split};
 use super::tool_runs::plain;
 use super::words::{Map, Set};
@@ -48,7 +50,7 @@ impl Facts {
         let done = |status: &str| matches!(status, "completed" | "done" | "deleted" | "cancelled");
         let open = tasks(&whole);
         Self {
-            rules: rules(&zone, previous),
+            rules: rules(&zone, after, previous),
             request: if previous.is_empty() { request(&zone) } else { String::new() },
             written: written(&zone),
             tasks: open
@@ -61,16 +63,35 @@ impl Facts {
     }
 }
 
-fn rules(parts: &[&Part], previous: &str) -> Vec<String> {
-    let mut found = of_earlier(previous);
-    let users = parts.iter().filter(|part| part.kind == Kind::User);
-    found.extend(users.flat_map(|part| sentences(&part.text, RULE_CHARS)).filter(|one| is_rule(one)));
-    for part in parts.iter().filter(|part| part.kind == Kind::Earlier) {
-        found.extend(of_earlier(&part.text));
+/// The rules that still hold: none that a later statement replaces or takes back.
+fn rules(parts: &[&Part], after: &[Part], previous: &str) -> Vec<String> {
+    let line = |at: i64, (number, text): (usize, String)| {
+        let section = if is_rule(&text) { Section::Rules } else { Section::Requests };
+        Line::new(section, text, 0.0, at, number)
+    };
+    let rule = |at: i64, text: String| Line::new(Section::Rules, text, 0.0, at, 0);
+    let mut lines: Vec<Line> = (i64::MIN..).zip(of_earlier(previous)).map(|(at, text)| rule(at, text)).collect();
+    for part in parts {
+        match part.kind {
+            Kind::User => lines.extend(told(part).map(|one| line(part.at, one))),
+            Kind::Earlier => lines.extend(of_earlier(&part.text).into_iter().map(|text| rule(part.at, text))),
+            _ => {}
+        }
     }
+    let users = after.iter().filter(|part| part.kind == Kind::User);
+    let behind = parts.last().map_or(0, |part| part.at + 1);
+    let mut later: Vec<Line> = users.flat_map(|part| told(part).map(|one| line(behind + part.at, one))).collect();
+    relate(&mut lines, &mut later);
+    let kept: Set<&str> = later.iter().map(|line| line.text.as_str()).collect();
     let mut seen = Set::default();
-    found.retain(|rule| seen.insert(rule.clone()));
-    found
+    let holds = |line: &Line| line.trust >= 0.5 && !line.text.starts_with(WAS) || kept.contains(line.text.as_str());
+    let rules = lines.into_iter().filter(|line| line.section == Section::Rules && holds(line)).map(|line| line.text);
+    rules.filter(|rule| seen.insert(rule.clone())).collect()
+}
+
+/// The user's sentences of a message, numbered.
+fn told(part: &Part) -> impl Iterator<Item = (usize, String)> {
+    sentences(&part.text, RULE_CHARS).into_iter().enumerate()
 }
 
 /// The rules of an earlier summary: the lines under its heading of rules, and others that give one.

@@ -14,7 +14,7 @@ use super::words::{Map, Set};
 use super::worth::{Said, Sort, shared_worth};
 
 /// Prefix of a decision that was taken back, where the new one does not name what it is about.
-const WAS: &str = "was: ";
+pub const WAS: &str = "was: ";
 /// Most statements with a word that are compared, the last ones.
 const RECENT: usize = 8;
 /// Number of last statements that are compared.
@@ -71,7 +71,8 @@ fn replace(users: &mut [&mut Line], told: &[Rc<Said>], held: &[Vec<usize>], word
         let mut taken = false;
         for at in shared {
             let (old, new) = (&users[at], &users[place]);
-            if old.at == new.at || old.trust < 0.5 || old.text == new.text {
+            // What an earlier summary has held when that was made.
+            if old.at == new.at || new.at < 0 || old.trust < 0.5 || old.text == new.text {
                 continue;
             }
             if is_same_but_a_value(&told[at], one) {
