@@ -21,6 +21,8 @@ ENTRY = {
     "pi": {"type": "odd_entry", "id": "x", "parentId": "e2"},
     "copilot_cli": {"type": "odd_entry", "data": {}},
     "gemini_cli": {"odd_entry": 1},
+    "qwen_code": {"type": "system", "subtype": "odd_entry", "uuid": "x", "parentUuid": "u2", "sessionId": "s"},
+    "cline": {"role": "odd_entry", "content": "odd", "metrics": {}},
     "opencode": {"info": {"id": "x", "role": "odd_entry"}, "parts": []},
     "openhands": {"id": 99, "source": "odd_entry", "action": "odd", "args": {}},
 }

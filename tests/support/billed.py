@@ -41,6 +41,18 @@ def _gemini_cli(line: Any, prompt: Billed) -> Iterator[Any]:
     yield line
 
 
+def _qwen_code(line: Any, prompt: Billed) -> Iterator[Any]:
+    if line["type"] == "assistant":
+        line["usageMetadata"] = {"promptTokenCount": prompt, "candidatesTokenCount": 9}
+    yield line
+
+
+def _cline(line: Any, prompt: Billed) -> Iterator[Any]:
+    if line["role"] == "assistant":
+        line["metrics"] = {"tokens": {"prompt": prompt, "completion": 9, "cached": 0}}
+    yield line
+
+
 def _opencode(line: Any, prompt: Billed) -> Iterator[Any]:
     if line["info"]["role"] == "assistant":
         line["parts"].append({"type": "step-finish", "tokens": {"input": prompt, "output": 9}})
@@ -71,6 +83,8 @@ BY_LINE = {
     "codex": _codex,
     "pi": _pi,
     "gemini_cli": _gemini_cli,
+    "qwen_code": _qwen_code,
+    "cline": _cline,
     "opencode": _opencode,
     "openhands": _openhands,
 }

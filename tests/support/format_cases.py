@@ -92,6 +92,19 @@ def _gemini_cli(n):
         yield {"id": f"{i}g", "type": "gemini", "content": [{"text": f"look {i}"}], "toolCalls": made}
 
 
+def _qwen_code(n):
+    def record(at, kind, *parts, role="user"):
+        links = {"uuid": f"u{at}", "parentUuid": f"u{at - 1}" if at else None, "sessionId": "s"}
+        return {**links, "type": kind, "message": {"role": role, "parts": list(parts)}}
+
+    for i in range(n):
+        made = {"functionCall": {"id": f"t{i}", "name": "f", "args": {}}}
+        given = {"functionResponse": {"id": f"t{i}", "name": "f", "response": {"output": f"found {i}"}}}
+        yield record(3 * i, "user", {"text": f"ask {i}"})
+        yield record(3 * i + 1, "assistant", {"text": f"look {i}"}, made, role="model")
+        yield record(3 * i + 2, "tool_result", given)
+
+
 def _opencode(n):
     for i in range(n):
         state = {"status": "completed", "input": {}, "output": f"found {i}"}
@@ -131,6 +144,12 @@ def _anthropic(n):
         yield user(result(f"t{i}", f"found {i}"))
 
 
+def _cline(n):
+    for number, message in enumerate(_anthropic(n)):
+        said = {"modelInfo": {"modelId": "m"}, "metrics": {}} if message["role"] == "assistant" else {}
+        yield {**message, "ts": number, **said}
+
+
 def _responses(n):
     return (line["payload"] for line in _codex(n) if line["type"] == "response_item")
 
@@ -159,6 +178,8 @@ LINES = {
     "pi": _pi,
     "copilot_cli": _copilot_cli,
     "gemini_cli": _gemini_cli,
+    "qwen_code": _qwen_code,
+    "cline": _cline,
     "opencode": _opencode,
     "openhands": _openhands,
     "anthropic": _anthropic,

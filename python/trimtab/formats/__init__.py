@@ -19,6 +19,7 @@ from ..validity.validate import validate
 from . import (
     atif,
     claude_code,
+    cline,
     codex,
     copilot_cli,
     gemini_cli,
@@ -27,6 +28,7 @@ from . import (
     opencode,
     openhands,
     pi,
+    qwen_code,
     swe_agent,
 )
 from ._claude_code_window import settings_beside
@@ -74,7 +76,20 @@ class _Reader(Protocol):
 
 
 _MODULES: tuple[_Reader, ...]
-_MODULES = (claude_code, codex, pi, copilot_cli, gemini_cli, opencode, atif, swe_agent, mini_swe_agent, openhands)
+_MODULES = (
+    qwen_code,
+    claude_code,
+    codex,
+    pi,
+    copilot_cli,
+    gemini_cli,
+    opencode,
+    atif,
+    swe_agent,
+    mini_swe_agent,
+    openhands,
+    cline,
+)
 
 EXAMPLE = Path(__file__).with_name("example.jsonl")
 """A session of Claude Code, of this project's own text, that comes with the package."""
@@ -84,6 +99,9 @@ HEAD = 100
 
 _READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 """The readers by format, which is the module's name."""
+
+_OF_MESSAGES = {"cline": cline}
+"""The readers of files whose entries are a provider's messages: others would take these for their own."""
 
 LOGS = tuple(_READERS)
 """Formats of agents' logs, which may end at any byte."""
@@ -167,8 +185,8 @@ def _detect(records: Iterable[Record], head: list[Record]) -> str:
     for record in records:
         head.append(record)
         value = record.value
-        if isinstance(value, dict) and "role" not in value:  # a message of a provider, never an agent's line
-            for name, reader in _READERS.items():
+        if isinstance(value, dict):
+            for name, reader in (_OF_MESSAGES if "role" in value else _READERS).items():
                 if reader.recognizes(value):
                     return name
     return ""

@@ -23,6 +23,9 @@ _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Return whether this is a line of a Claude Code session."""
+    message = dict_of(value.get("message"))
+    if "systemPayload" in value or "parts" in message:  # Qwen Code links its lines likewise
+        return False
     return "parentUuid" in value or (value.get("type") in ROLES and isinstance(value.get("message"), dict))
 
 

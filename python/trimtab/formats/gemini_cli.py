@@ -9,25 +9,13 @@ contain the system prompt and the tools. A compression of the older version leav
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from ..messages.usage import Usage
 from ._builder import UNCHARGED, Builder, FileRecords
-from ._parts import (
-    Content,
-    base64_part,
-    call,
-    content_of,
-    dict_of,
-    images_of,
-    list_of,
-    text_of,
-    text_part,
-    words_of,
-)
+from ._gemini import GeminiBuilder
+from ._parts import Content, call, dict_of, images_of, list_of, text_of, words_of
 
 _UNSENT = ("info", "error", "warning")
 _MESSAGE = ("content", "thoughts", "toolCalls")
@@ -54,7 +42,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
 
 
 @dataclass(slots=True)
-class _Session(Builder):
+class _Session(GeminiBuilder):
     """The messages in the file's shape, to which changes are applied, and then in Chat's shape.
 
     Attributes:
@@ -117,7 +105,7 @@ class _Session(Builder):
 
     def add(self, key: str, entry: dict[str, Any]) -> None:
         """Add a message."""
-        kind, parts = entry.get("type"), self._parts(entry.get("content"), entry.get("type"))
+        kind, parts = entry.get("type"), self.parts(entry.get("content"), entry.get("type"))
         if kind in _UNSENT:
             self.leave(kind)
             return
@@ -129,8 +117,8 @@ class _Session(Builder):
             name = text_of(response.get("name"))
             ref = text_of(response.get("id")) or next((ref for ref, each in self.open.items() if each == name), "")
             if ref and ref not in self.answered:  # the result may also be stored with its call
-                self._add_result(ref, self._content([{"functionResponse": response}], "result"))
-        self.say("user", self._content([part for part in parts if "functionResponse" not in part], kind))
+                self._add_result(ref, self.content([{"functionResponse": response}], "result"))
+        self.say("user", self.content([part for part in parts if "functionResponse" not in part], kind))
 
     def _add_answer(self, key: str, entry: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """Add a model's message, its calls, and the results stored with them."""
@@ -144,58 +132,18 @@ class _Session(Builder):
         for each in made:
             self.leave_fields(each, _CALL, "toolCalls")
         made = made or [function for part in parts if (function := dict_of(part.get("functionCall")))]
-        content = self._content([part for part in parts if "functionCall" not in part], "gemini")
+        content = self.content([part for part in parts if "functionCall" not in part], "gemini")
         self.leave("gemini/picture", count=len(images_of(content)))
         named = [(text_of(each.get("id")) or f"{key}_{n}", each) for n, each in enumerate(made)]
         calls = [call(ref, each.get("name"), each.get("args")) for ref, each in named]
         self.answer(words_of(content), calls, charged=charged)
         for ref, each in named:
             self.open[ref] = text_of(each.get("name"))
-            if result := self._parts(each.get("result"), "result"):
-                self._add_result(ref, self._content(result, "result"))
+            if result := self.parts(each.get("result"), "result"):
+                self._add_result(ref, self.content(result, "result"))
 
     def _add_result(self, ref: str, content: Content) -> None:
         """Add a call's result and close the call."""
         self.answered.add(ref)
         self.open.pop(ref, None)
         self.result(ref, content)
-
-    def _parts(self, content: Any, kind: object) -> list[dict[str, Any]]:
-        """Return the parts of a content: a text, a part, or a list of both."""
-        entries = content if isinstance(content, list) else [content]
-        parts = [text_part(e) if isinstance(e, str) else e for e in entries if isinstance(e, (str, dict))]
-        self.leave(kind, "no part", count=len(entries) - len(parts) - (content is None))
-        return parts
-
-    def _content(self, parts: list[dict[str, Any]], kind: object) -> Content:
-        """Return parts in Chat's shape: texts, images and results; another file becomes text with its URI."""
-        converted = []
-        for part in chain.from_iterable(map(_spread, parts)):
-            blob, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
-            if isinstance(part.get("text"), str) and not part.get("thought"):
-                converted.append(text_part(part["text"]))
-            elif text_of(blob.get("mimeType")).startswith("image/"):
-                converted.append(base64_part(blob["mimeType"], blob.get("data")))
-            elif blob or file:
-                converted.append(
-                    text_part(f"[{text_of((blob or file).get('mimeType'))}: {text_of(file.get('fileUri'))}]")
-                )
-            elif "functionResponse" in part:
-                converted.append(text_part(_output(dict_of(part["functionResponse"]))))
-            else:
-                self.leave(kind, "thought" if part.get("thought") else next(iter(part), "an empty part"))
-        return content_of(converted)
-
-
-def _spread(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a part, and behind a response the files beside it."""
-    response = dict_of(part.get("functionResponse"))
-    return [part, *(each for each in list_of(response.get("parts")) if isinstance(each, dict))]
-
-
-def _output(response: dict[str, Any]) -> str:
-    """Return a function's output as text."""
-    given = response.get("response")
-    if isinstance(given, dict) and len(given) == 1 and isinstance(text := next(iter(given.values())), str):
-        return text
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
