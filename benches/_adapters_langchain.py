@@ -50,6 +50,9 @@ ROWS = {
     "no compaction": partial(talk, make=lambda _: []),
     "`SummarizationMiddleware`": partial(talk, make=summarization),
     "the first with our `token_counter`": partial(talk, make=partial(summarization, token_counter=COUNTER)),
+    "the first, `trim_tokens_to_summarize=None`": partial(
+        talk, make=partial(summarization, trim_tokens_to_summarize=None)
+    ),
     "`ContextEditingMiddleware`": partial(talk, make=editing),
     "the second with our `token_counter`": partial(talk, make=partial(editing, token_counter=COUNTER)),
     "trimtab: `CompactionMiddleware`": partial(talk, make=ours),

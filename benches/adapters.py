@@ -74,7 +74,7 @@ class Judged(Model):
             yield f"Go on with part {self.calls}."
 
     def summarize(self, ask: Any) -> str:
-        """Return a summary, as a summarizer of ours."""
+        """Return a summary, as a summarizer of ours, or of the messages of a call to a model."""
         del ask
         self.summaries += 1
         return f"Summary {self.summaries}: everything so far was looked at, and nothing stood out."
@@ -97,7 +97,7 @@ class Summaries(Model):
         del provider
         tokens = self._count(messages) + self._count(tools or [])
         self.judged.refused += tokens > self.limit
-        return Answer(self.judged.summarize(None), [], tokens)
+        return Answer(self.judged.summarize(messages), [], tokens)
 
 
 def main() -> None:

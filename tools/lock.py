@@ -47,6 +47,9 @@ RIVALS = (
 HARNESS = ("pydantic-ai-harness>=0.62,<1",)
 """It asks for one release of pydantic-ai-slim and runs with that of the tests, so it is installed without its own."""
 
+HEADROOM = ("headroom-ai>=0.42,<0.43",)
+"""It needs more packages than all others, so `make eval-compare` gives it an environment of its own."""
+
 TABLES = ("litellm>=1.109,<2", "genai-prices>=0.2,<1")
 """Public tables of models; wheels that are read, not installed."""
 
@@ -125,6 +128,7 @@ def locks() -> dict[str, Lock]:
         Lock("build", (*lines[""], *(line for line in lines["dev"] if name_of(line) == "maturin")), within="dev"),
         Lock("rivals", RIVALS, within="dev"),
         Lock("harness", HARNESS, alone=True),
+        Lock("headroom", (*lines[""], *HEADROOM)),
         Lock("tables", TABLES, alone=True),
         Lock("clock", CLOCK),
         Lock("fields", (*lines[""], *SENDERS)),

@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, convert_to_openai_messages
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.tools import tool
+from langchain_core.tools import StructuredTool, tool
 
 from support.agents import Model, look
 
@@ -31,8 +31,9 @@ class Chat(BaseChatModel):
 
     def _message(self, messages: Any) -> dict[str, Any]:
         answer = self.stub.answer(convert_to_openai_messages(messages), self.tools)
-        calls = [{"name": "look", "args": {"n": n}, "id": name} for name, n in answer.calls]
-        usage = {"input_tokens": answer.prompt, "output_tokens": 9, "total_tokens": answer.prompt + 9}
+        calls = [{"name": call.name, "args": call.input, "id": call.id} for call in answer.calls]
+        usage = {"input_tokens": answer.prompt, "output_tokens": answer.usage}
+        usage["total_tokens"] = answer.prompt + answer.usage
         return {"content": answer.text, "tool_calls": calls, "usage_metadata": usage}
 
     def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> ChatResult:
@@ -50,4 +51,10 @@ class Chat(BaseChatModel):
 
 
 def agent(stub: Model, *middleware: Any, **options: Any) -> Any:
-    return create_agent(Chat(stub=stub), [tool(look)], system_prompt="Be good.", middleware=middleware, **options)
+    tools = [
+        StructuredTool.from_function(each.run, None, each.name, each.name, args_schema=each.schema)
+        for each in stub.tools
+    ]
+    return create_agent(
+        Chat(stub=stub), tools or [tool(look)], system_prompt="Be good.", middleware=middleware, **options
+    )

@@ -29,8 +29,8 @@ def answered(stub: Model, body: dict[str, Any]) -> dict[str, Any]:
     """Return the provider's answer to a request."""
     answer = stub.answer(body["messages"], body.get("tools") or [])
     calls = [
-        {"id": name, "type": "function", "function": {"name": "look", "arguments": json.dumps({"n": n})}}
-        for name, n in answer.calls
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.input)}}
+        for call in answer.calls
     ]
     said: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
     said |= {"tool_calls": calls} if calls else {}

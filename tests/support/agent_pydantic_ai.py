@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, Tool
 from pydantic_ai import messages as ai
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
@@ -23,7 +23,7 @@ def wire(messages: list[Any], info: Any) -> tuple[list[dict[str, Any]], Any]:
             match part.part_kind:
                 case "system-prompt":
                     assert n == 0, "pydantic-ai finds the system prompt in the first request alone"
-                case "user-prompt" | "text":
+                case "user-prompt" | "text" | "compaction":
                     blocks.append({"type": "text", "text": part.content})
                 case "tool-call":
                     args = part.args_as_dict()
@@ -48,8 +48,8 @@ def asked(stub: Model, messages: list[Any], info: Any) -> Any:
 def model(stub: Model) -> FunctionModel:
     def function(messages: list[Any], info: Any) -> ai.ModelResponse:
         answer = asked(stub, messages, info)
-        calls = [ai.ToolCallPart("look", {"n": n}, name) for name, n in answer.calls]
-        usage = RequestUsage(input_tokens=answer.prompt, output_tokens=9)
+        calls = [ai.ToolCallPart(call.name, call.input, call.id) for call in answer.calls]
+        usage = RequestUsage(input_tokens=answer.prompt, output_tokens=answer.usage)
         return ai.ModelResponse(parts=[*([ai.TextPart(answer.text)] if answer.text else []), *calls], usage=usage)
 
     async def stream(messages: list[Any], info: Any) -> Any:
@@ -57,13 +57,14 @@ def model(stub: Model) -> FunctionModel:
         if answer.text:
             for word in answer.text.split():
                 yield f"{word} "
-        for n, (name, number) in enumerate(answer.calls):
-            yield {n: DeltaToolCall("look", json.dumps({"n": number}), tool_call_id=name)}
+        for n, call in enumerate(answer.calls):
+            yield {n: DeltaToolCall(call.name, json.dumps(call.input), tool_call_id=call.id)}
 
     return FunctionModel(function, stream_function=stream, model_name="stub")
 
 
 def agent(stub: Model, *capabilities: Any) -> Agent[None, str]:
+    tools = [Tool.from_schema(each.run, each.name, each.name, each.schema) for each in stub.tools] or [look]
     return Agent(
-        model(stub), system_prompt="Be good.", instructions="And brief.", tools=[look], capabilities=capabilities
+        model(stub), system_prompt="Be good.", instructions="And brief.", tools=tools, capabilities=capabilities
     )

@@ -45,9 +45,9 @@ class Converse(Interface):
             yield {"contentBlockDelta": {"delta": {"text": f"{word} "}}}
         if answer.text:
             yield {"contentBlockStop": {}}
-        for name, n in answer.calls:
-            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": name, "name": "look"}}}}
-            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps({"n": n})}}}}
+        for call in answer.calls:
+            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": call.id, "name": call.name}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(call.input)}}}}
             yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "tool_use" if answer.calls else "end_turn"}}
         usage = {"inputTokens": answer.prompt, "outputTokens": 9, "totalTokens": answer.prompt + 9}

@@ -10,10 +10,13 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from support.checker import check
 from support.models import GPT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MODEL = GPT
 OPTIONS = {"window": 20_000, "max_output": 2_000}
@@ -29,12 +32,30 @@ class RefusedError(Exception):
     """A provider's error for a prompt that is too long."""
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool; ``look`` is called with its number."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that is no function with types: its name, the JSON Schema of its input, and what runs it."""
+
+    name: str
+    schema: dict[str, Any]
+    run: Callable[..., str]
+
+
 @dataclass
 class Answer:
-    """An answer of the model: a text, or calls of the tool ``look`` with its number."""
+    """An answer of the model: a text, calls, or both."""
 
     text: str
-    calls: list[tuple[str, int]]
+    calls: list[Call]
     prompt: int
     usage: int = 9
 
@@ -53,6 +74,8 @@ class Model:
         refuses: whether it refuses them; otherwise it answers.
         invalid: prompts that a provider refuses, as the checker has it.
         findings: what the checker says about any prompt.
+        last: the last prompt.
+        tools: what the agent may call, in place of ``look``.
     """
 
     encode: Any
@@ -65,6 +88,7 @@ class Model:
     invalid: int = 0
     findings: list[str] = field(default_factory=list)
     last: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[Tool] = field(default_factory=list)
 
     @property
     def limit(self) -> int:
@@ -91,7 +115,8 @@ class Model:
         if self.calls % TURN == 0:
             return Answer(f"Done with part {self.calls}.", [], tokens)
         many = Random(self.calls).randint(1, 3)
-        return Answer("", [(f"call_{self.calls}_{n}", self.calls * 10 + n) for n in range(many)], tokens)
+        calls = [Call(f"call_{self.calls}_{n}", "look", {"n": self.calls * 10 + n}) for n in range(many)]
+        return Answer("", calls, tokens)
 
     def _count(self, value: Any) -> int:
         if isinstance(value, str):

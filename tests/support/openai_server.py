@@ -46,8 +46,8 @@ class Server:
 
     def _chat(self, answer: Any, body: dict[str, Any]) -> dict[str, Any]:
         calls = [
-            {"id": name, "type": "function", "function": {"name": "look", "arguments": json.dumps({"n": n})}}
-            for name, n in answer.calls
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.input)}}
+            for call in answer.calls
         ]
         message = {"role": "assistant", "content": answer.text or None} | ({"tool_calls": calls} if calls else {})
         usage = {"prompt_tokens": answer.prompt, "completion_tokens": 9, "total_tokens": answer.prompt + 9}
@@ -65,12 +65,12 @@ class Server:
         output: list[dict[str, Any]] = [
             {
                 "type": "function_call",
-                "id": f"fc_{name}",
-                "call_id": name,
-                "name": "look",
-                "arguments": json.dumps({"n": n}),
+                "id": f"fc_{call.id}",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": json.dumps(call.input),
             }
-            for name, n in answer.calls
+            for call in answer.calls
         ]
         if not output:
             text = {"type": "output_text", "text": answer.text, "annotations": []}
