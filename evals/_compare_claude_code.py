@@ -50,8 +50,9 @@ def lines(shared: Path) -> list[str]:
         wanted = [wanted[0] + len(needs.requests), wanted[1] + len(needs.files)]
         many, before, after = many + 1, before + done.tokens_before, after + tokens
     return [
-        f"**Claude Code**, {many} recorded compactions of {before:,} to {after:,} tokens of messages, not replayed: no",
-        "record has the prompts that would have been. trimtab compacts the same lists to the same tokens.",
+        f"**Claude Code**: {many} recorded compactions of {before:,} to {after:,} tokens of messages. They are not",
+        "replayed: no file has the prompts that were sent, nor the files that Claude Code attaches again behind its",
+        "summary. trimtab compacts the same lists to the same tokens.",
         "",
         "| | requests | files |",
         "|---|---|---|",

@@ -158,13 +158,13 @@ def merged(turns: list[_compare.Turn]) -> _compare.Turn:
 
 
 def recorded() -> dict[str, Path]:
-    """Return the recorded sessions that are played, by name: of each repository the first of a middle size."""
+    """Return the recorded sessions that are played, by repository: the first of a middle size."""
     found: dict[str, Path] = {}
     for path in sorted((SHARED / "transcripts" / "claude-code").rglob("*.jsonl")):
         messages = trimtab.read(path, whole=True).messages
         tokens = int(_compare.counter().per_message(messages, provider="anthropic").sum())
-        if SMALLEST < tokens < LARGEST and not any(path.parent == one.parent for one in found.values()):
-            found[f"recorded, {path.stem[:8]}"] = path
+        if SMALLEST < tokens < LARGEST and path.parent.name not in found:
+            found[path.parent.name] = path
     return dict(list(found.items())[:MOST])
 
 
