@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from .._repr import short
@@ -104,7 +105,7 @@ class Usage:
     def _by_sender(cls, usage: object, *, strict: bool) -> Self:
         """Return the usage of one call, by the first sender whose fields it has."""
         found = None
-        for sender in SENDERS:
+        for sender in SENDERS if type(usage) is not dict else _senders_of(frozenset(usage)):
             prompt = _tokens(usage, sender.prompt, strict=strict)
             if prompt is None or (sender.marks and all(_get(usage, mark) is None for mark in sender.marks)):
                 continue
@@ -154,7 +155,9 @@ def _tokens(usage: object, name: str, *, strict: bool = True) -> int | None:
         ValueError: the number is no integer from 0 to 2**53.
     """
     value = _get(usage, name)
-    if value is None or isinstance(value, Mapping):
+    if value is None or is_tokens(value):
+        return value
+    if isinstance(value, Mapping):
         return None
     if isinstance(value, float) and value.is_integer():  # Cohere's, and JSON of languages with one kind of number
         value = int(value)
@@ -200,6 +203,15 @@ def _shown(value: object) -> str:
 
 def _get(value: object, path: str) -> Any:
     """Return the value at a path of keys or attributes; None where there is none."""
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    for name in path.split(".") if "." in path else (path,):
+        is_map = type(value) is dict or isinstance(value, Mapping)  # the second is a call of Python
+        value = value.get(name) if is_map else getattr(value, name, None)
+        if value is None:
+            return None
     return value
+
+
+@lru_cache(64)
+def _senders_of(names: frozenset[Any]) -> tuple[Sender, ...]:
+    """Return the senders whose prompt's tokens a dict with these keys may have: a long file has few sets of keys."""
+    return tuple(sender for sender in SENDERS if sender.prompt.partition(".")[0] in names)
