@@ -15,6 +15,7 @@ from trimtab.messages.shapes import text_message
 from trimtab.policies import POLICIES
 from trimtab.summarize.offline import offline
 
+PAINT = "The paint for the hull comes from Rostock."
 RULE = "Never send the price list to anybody before I have signed it."
 TALK = (
     "The soup at the corner was far too salty today.",
@@ -33,6 +34,43 @@ def chat(*texts: str) -> list[dict]:
 
 def test_a_rule_stands_before_small_talk_in_a_small_summary():
     assert offline(ask(chat(*TALK[:3], RULE, *TALK[3:]), 20)) == f"- {RULE}"
+
+
+def test_a_label_that_only_names_a_kind_of_statement_leaves_a_small_summary():
+    told = (f"Shipyard note: {PAINT}", "DONE: The mast is glued and varnished.", "Rule: Wednesday")
+    few, many = (offline(ask(chat(*told, RULE), limit)) for limit in (200, 700))
+    assert f"\n- {PAINT}" in few
+    assert all(one in few for one in told[1:]), "what was done, and a label whose statement is one word"
+    assert told[0] in many
+
+
+def test_a_statement_that_is_said_again_word_by_word_ranks_no_higher_for_it():
+    again = "The hull lies on the slipway beside the old crane."
+    first = offline(ask(chat(again), 60))
+    text = offline(ask(chat(again, "The mast of the yawl has 14 metres."), 24, previous=first))
+    assert "14 metres" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("No glitter on the hull of the boat.", "No wind came up over the bay today."),
+        ("No glitter near the hull of a boat, ever.", "No trace of glitter on the hull today."),
+        ("The next step is the keel of the yawl.", "The crew was at the keel of the yawl."),
+        ("The crew was sanding the keel today.", "Sanding the keel of the yawl today."),
+        ("Nothing may touch the keel of the boat.", "Scraping off the keel of the boat."),
+    ],
+)
+def test_what_is_forbidden_and_where_work_stands_rank_above_what_somebody_is_doing(more: str, less: str):
+    for both in ((less, more), (more, less)):
+        text = offline(ask(chat("Hi.", *both, "The bay is calm.", "Go on."), 14))
+        assert (more in text, less in text) == (True, False)
+
+
+def test_last_words_that_only_acknowledge_are_no_open_item():
+    for ending, told in (("Understood. Continuing with the plan.", False), ("The keel needs a second coat.", True)):
+        text = offline(ask([said("user", PAINT), said("assistant", ending)], 300))
+        assert (f"last said: {ending}" in text) == told
 
 
 def test_a_rule_keeps_its_section_through_ten_rounds_of_small_talk():

@@ -32,7 +32,7 @@ USERS = {"Rules", "Requests"}
 GROUPS = ("root", "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions")
 """The lists, in the order they stand in; the root is first, as the paths behind it are relative to it."""
 
-BRIEF = 200
+BRIEF = 250
 """Most tokens of a summary whose first lines, the user's, have no heading: one is a tenth of its words."""
 LABELLED = re.compile(r"([A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:) (?=\S)")
 """A label in front of a line: of one to three words."""

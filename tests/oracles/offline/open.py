@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from oracles.offline.parts import HOSTED
 
-from .text import Line, clean, sentences, without_code
+from .said import small_talk
+from .text import Line, clean, sentences, split, without_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ def _last(last: Part, parts: Sequence[Part]) -> Iterator[Line]:
         if ending and not any(part.kind in {"assistant", "call"} for part in parts[parts.index(last) :]):
             yield Line("Open items", f"not answered yet: {ending[0]}", 1.6, last.at)
         return
-    told = [one for one in ending if len(one) > 20 and not one.endswith(":")]
+    told = [one for one in ending if len(one) > 20 and not one.endswith(":") and not all(map(small_talk, split(one)))]
     for number, one in enumerate(told[-1:] + told[:2]):
         yield Line("Open items", LAST + one, 1.2 - 0.2 * number, last.at, number)
 

@@ -40,7 +40,8 @@ def relate(lines: Sequence[Line], later: Sequence[Line]) -> None:
         line.trust *= line.text not in shown
     told = [said(line.text) for line in users]
     held = [one.stems.union(*one.values.values()) for one in told]
-    times = Counter(chain.from_iterable(held))
+    told_once = {line.text: words for line, words in zip(users, held, strict=True)}
+    times = Counter(chain.from_iterable(told_once.values()))
     rare = max(3, len(users) // 8)
     for line, words in zip(users, held, strict=True):
         line.rank += shared_worth(sum(2 <= times[word] <= rare for word in words))
@@ -84,7 +85,7 @@ def _mark(before: Sequence[Line], told: Sequence[Said], at: int) -> None:
 
 def _same_but_a_value(old: Said, new: Said) -> bool:
     """Whether two statements share most of their words, and differ in the values of one kind alone."""
-    if old.label != new.label or old.question or new.question:
+    if (old.label and new.label and old.label != new.label) or old.question or new.question:
         return False
     kinds = []
     for kind in KINDS:
@@ -99,5 +100,5 @@ def _same_but_a_value(old: Said, new: Said) -> bool:
     if len(kinds) != 1 or shared < 2:
         return False
     if kinds[0] == "name":
-        return shared >= 0.5 * most if old.label else shared >= 3 and shared >= 0.8 * most
-    return shared >= (0.5 if old.label else 0.7) * least and shared >= 0.35 * most
+        return shared >= 0.5 * most if old.label and new.label else shared >= 3 and shared >= 0.8 * most
+    return shared >= (0.5 if old.label and new.label else 0.7) * least and shared >= 0.35 * most

@@ -28,7 +28,7 @@ _SMALL = (
     "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure right exactly"
     " agreed fine well done awesome excellent wonderful lovely correct that that's thats is it it's its this was very"
     " so much looks lgtm hello hi hey please continue go on ahead proceed again all to me now then same next and a for"
-    " the indeed cheers"
+    " the indeed cheers acknowledged noted understood got will do continuing proceeding moving with plan sounds"
 )
 _SMALL_TALK = frozenset(_SMALL.split())
 

@@ -22,7 +22,7 @@ from .runs import EDITS, WRITES, commands, with_hidden
 from .said import answers, decisions, project, requests
 from .terms import Term, Terms, quoted
 from .text import Line, Section, clean, is_code, sentences, split
-from .worth import LEANS, by_length, said
+from .worth import LEANS, by_length, said, without_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +36,8 @@ _STRENGTH = ("deleted", "created", "edited", "read")
 _FILE = re.compile(r"\w\.\w+$")
 IN_PARTS = 1_000
 """Limit from which a paragraph is kept whole or left out."""
+TERSE = 600
+"""Limit up to which a label that says of what kind a statement is goes."""
 _NAME = 5.0
 """Worth of a name that surely comes back, in tokens of a request."""
 _COMMON = set(re.findall(r"\w+", "that this with from have what when which should would about into keep focus summary"))
@@ -171,6 +173,8 @@ def _from_lines(lines: Iterable[Line], terms: Terms, size: int, ask: Ask) -> Ite
             rank *= 1 + min(hits, 3)
         at = (line.at, line.number)
         users = line.section in USERS
+        if users and ask.max_tokens <= TERSE:
+            text = without_kind(text)
         if users:
             rank *= by_length(len(text))
         yield Candidate(line.section, "", text, rank, at, held)

@@ -98,7 +98,38 @@ LOGGED = re.compile(r"^(?:\[[^\]]{2,40}\]|\d{1,4}[-:/.]\d{2}|(?:GET|POST|PUT|INF
 """The start of a line of a log."""
 LEANS = re.compile(r"\b(?:them|it|they|this|that|these|those|he|she|him|her)\b", re.IGNORECASE)
 """A word that stands for another one, of a sentence before."""
+NO = re.compile(r"(?:^|[.!;:] )No ([a-z]+) ([^.!?]{2,60})[.!]?$")
+_THERE_IS = frozenset(
+    "one problem problems worries idea rush doubt wonder luck clue way need thanks matter error errors issue issues"
+    " change changes failure failures more longer news such reason chance sign trace".split()
+)
+_FINITE = frozenset(
+    "is are was were has have had did do does can could will would should found seen left yet so it i we you"
+    " they came went got made took gave said saw".split()
+)
+"""Words of a sentence that tells, where one without them says what there must not be."""
+NARRATES = re.compile(r"^ ?(?:(?:i'?m|i am|we'?re|we are|just|still|also|now) )*([a-z]{2,}ing)\b", re.IGNORECASE)
+"""A sentence that begins with what somebody is doing."""
+_NOT_DOING = frozenset(
+    "using during according nothing anything everything something regarding concerning including failing missing"
+    " pending string bring spring king thing wedding meeting morning evening building remaining following".split()
+)
+STANDS = re.compile(
+    r"\b(?:current(?:ly)?|next (?:step|up|task)|progress|so far|remaining|awaiting|waiting (?:for|on)|pending|undecided"
+    r"|unresolved|blocked|failing|open question|to ?do|(?:phase|step|stage|part) \d+|unpushed|unmerged|uncommitted)\b",
+    re.IGNORECASE,
+)
+"""Where the work stands."""
 LABEL = re.compile(r"^[A-Z][A-Z _-]{2,30}:")
+_KINDS = """
+rule rules constraint constraints requirement requirements preference preferences fact facts note notes info
+information detail details goal goals state status policy instruction instructions guideline guidelines context
+background reminder remark point convention standard statement observation
+"""
+KINDS = frozenset(_KINDS.split())
+"""Nouns that say of what kind a statement is, and no more than the statement shows."""
+KIND = re.compile(r"^(?:[^\W\d_]+ ){0,2}([^\W\d_]+): \S+ \S+ \S")
+"""A label in front of three words or more."""
 _LEISURE = """
 weather rain raining rainy sunny snow cloudy weekend holiday holidays vacation trip beach hiking lunch dinner breakfast
 soup pizza pasta coffee tea cake bread baking cooking recipe restaurant movie movies film films series show episode
@@ -140,6 +171,8 @@ class Said:
         tells: whether it says who or what does something.
         asks: whether it begins with what to do.
         scope: whether it speaks of the listener, the speaker, or of all times.
+        narrates: whether it begins with what somebody is doing.
+        stands: whether it says where the work stands.
     """
 
     rule: bool
@@ -153,6 +186,8 @@ class Said:
     tells: bool = False
     asks: bool = False
     scope: bool = False
+    narrates: bool = False
+    stands: bool = False
 
     @property
     def anchors(self) -> int:
@@ -162,7 +197,11 @@ class Said:
 
 def said(text: str) -> Said:
     """What a clean line does and names."""
-    rule = len(RULE.findall(text)) > len(TELLS.findall(text)) or any(one.search(text) for one in (WHERE, ELSEWHERE))
+    rule = (
+        len(RULE.findall(text)) > len(TELLS.findall(text))
+        or any(one.search(text) for one in (WHERE, ELSEWHERE))
+        or _forbids(text)
+    )
     question = text.endswith("?") and not STATES.search(text)
     label = LABEL.match(text)
     rest = text[label.end() :] if label else text
@@ -191,6 +230,8 @@ def said(text: str) -> Said:
         bool(who and who[1] not in STARTERS),
         bool(ASKS.search(rest)),
         bool(SCOPE.search(rest)),
+        _narrates(rest),
+        bool(STANDS.search(rest)),
     )
 
 
@@ -209,9 +250,29 @@ def _kind(word: str, *, begins: bool) -> str:
     return ""
 
 
+def _forbids(text: str) -> bool:
+    """Whether a sentence without a verb says what there must not be."""
+    found = NO.search(text)
+    if not found or found[1] in _THERE_IS:
+        return False
+    return not any(word in _FINITE or word.endswith("ed") for word in re.findall(r"\w+", found[2].lower()))
+
+
+def _narrates(text: str) -> bool:
+    """Whether a sentence begins with what somebody is doing."""
+    found = NARRATES.search(text)
+    return bool(found and found[1].lower() not in _NOT_DOING)
+
+
 def _talk(text: str) -> float:
     leisure = sum(one in LEISURE for one in _WORD.findall(text.lower()))
     return 0.7 * bool(ASIDE.search(text)) + 0.35 * min(leisure, 2)
+
+
+def without_kind(text: str) -> str:
+    """A statement without a label that only says of what kind it is."""
+    label = KIND.match(text)
+    return text.partition(": ")[2] if label and label[1].lower() in KINDS else text
 
 
 def is_aside(text: str) -> bool:
@@ -226,6 +287,7 @@ def worth(one: Said) -> float:
     """Worth of a token of a statement by itself."""
     rank = 0.8 + 1.8 * one.rule + 0.4 * bool(one.label) + 0.25 * one.anchors + 0.5 * one.choice + 0.9 * one.back
     rank += 0.3 * one.tells + 0.4 * one.asks + 0.5 * (one.rule and one.scope)
+    rank += 0.3 * one.stands - 0.5 * (one.narrates and not one.rule)
     rank -= one.talk * (0.3 if one.rule else 1.0) + 0.3 * (one.question and not one.anchors)
     return max(rank, 0.05)
 

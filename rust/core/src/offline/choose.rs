@@ -17,7 +17,7 @@ pattern!(
 const GROUPS: [&str; 10] =
     ["root", "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions"];
 /// Most tokens of a summary whose first lines, the user's, have no heading: one is a tenth of its words.
-const BRIEF: i64 = 200;
+const BRIEF: i64 = 250;
 /// The lists of names of which nothing is said.
 const BARE: [&str; 5] = ["mentioned", "names", "ids", "urls", "versions"];
 /// Most of a summary that they are.

@@ -7,7 +7,8 @@ use super::line::{Line, Section, float};
 use super::ordered::Ordered;
 use super::part::{HOSTED, Kind, Part};
 use super::pattern::pattern;
-use super::text::{clean, sentences, without_code};
+use super::statements::is_small_talk;
+use super::text::{clean, sentences, split, without_code};
 use super::words::{Set, plain_words};
 
 /// Prefix of the assistant's last words.
@@ -61,7 +62,9 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
             .into_iter()
             .collect();
     }
-    let long: Vec<&String> = ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':')).collect();
+    let says = |one: &str| !split(one).into_iter().all(is_small_talk);
+    let long: Vec<&String> =
+        ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':') && says(one)).collect();
     let lines = long.last().into_iter().chain(long.iter().take(2)).enumerate();
     let line = |(number, one): (usize, &&String)| {
         let rank = 1.2 - 0.2 * float(number);

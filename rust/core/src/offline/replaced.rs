@@ -50,9 +50,13 @@ pub fn relate(lines: &mut [Line], later: &mut [Line]) {
             one.words().into_iter().map(number).collect()
         })
         .collect();
-    let mut times = vec![0; known.len()];
-    for word in held.iter().flatten() {
-        times[*word] += 1;
+    let (mut times, mut told_once) = (vec![0; known.len()], Set::<&str>::default());
+    for (line, words) in users.iter().zip(&held) {
+        if told_once.insert(&line.text) {
+            for word in words {
+                times[*word] += 1;
+            }
+        }
     }
     let rare = 2..=(users.len() / 8).max(3);
     for (line, words) in users.iter_mut().zip(&held) {
@@ -119,7 +123,8 @@ fn mark(lines: &mut [&mut Line], told: &[Rc<Said>]) {
 
 /// Whether two statements share most of their words, and differ in the values of one kind alone.
 fn is_same_but_a_value(old: &Said, new: &Said) -> bool {
-    if old.label != new.label || old.question || new.question {
+    let is_labelled = !old.label.is_empty() && !new.label.is_empty();
+    if (is_labelled && old.label != new.label) || old.question || new.question {
         return false;
     }
     let mut differs = None;
@@ -141,7 +146,6 @@ fn is_same_but_a_value(old: &Said, new: &Said) -> bool {
         return false;
     }
     let (shared, least, most) = (float(shared), float(least), float(most));
-    let is_labelled = !old.label.is_empty();
     if sort == Sort::Name {
         return if is_labelled { shared >= 0.5 * most } else { shared >= 3.0 && shared >= 0.8 * most };
     }

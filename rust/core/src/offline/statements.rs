@@ -44,10 +44,10 @@ const LONGEST: usize = 400;
 const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure \
     right exactly agreed fine well done awesome excellent wonderful lovely correct that that's thats is it it's its this \
     was very so much looks lgtm hello hi hey please continue go on ahead proceed again all to me now then same next and a \
-    for the indeed cheers";
+    for the indeed cheers acknowledged noted understood got will do continuing proceeding moving with plan sounds";
 
 /// Whether a sentence has only words without information.
-fn is_small_talk(sentence: &str) -> bool {
+pub fn is_small_talk(sentence: &str) -> bool {
     static KNOWN: std::sync::LazyLock<Set<&str>> = std::sync::LazyLock::new(|| SMALL.split_whitespace().collect());
     let mut number = 0;
     let is_known = stretches(sentence, |c| matches!(c, '\'' | '’')).all(|one| {

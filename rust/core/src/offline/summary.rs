@@ -20,7 +20,7 @@ use super::statements::{answers, decisions, project, requests};
 use super::text::{clean, is_code, sentences, split};
 use super::tool_runs::{EDITS, WRITES, commands};
 use super::words::{Map, Set, stretches};
-use super::worth::{by_length, stands_alone};
+use super::worth::{by_length, stands_alone, without_kind};
 use crate::error::Error;
 
 pattern!(FILE = r"\w\.\w+$");
@@ -29,6 +29,8 @@ pattern!(FILE = r"\w\.\w+$");
 const NAME: f64 = 5.0;
 /// Limit from which a paragraph is kept whole or left out.
 const IN_PARTS: i64 = 1_000;
+/// Limit up to which a label that only says of what kind a statement is goes.
+const TERSE: i64 = 600;
 /// Words of instructions that carry no topic.
 const COMMON: [&str; 15] = [
     "that", "this", "with", "from", "have", "what", "when", "which", "should", "would", "about", "into", "keep",
@@ -90,7 +92,7 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
         terms.mark(&line.text, place::FAILED);
     }
     terms.settle(&folders(&known));
-    let mut candidates = from_lines(&lines, &mut terms, size, &zone.instructions, limit < IN_PARTS);
+    let mut candidates = from_lines(&lines, &mut terms, size, &zone.instructions, limit);
     let gone = gone(&lines, &candidates, &mut terms);
     let listed = from_terms(&mut terms, &known, &before, size, &renamed).into_iter();
     let stays =
@@ -218,7 +220,7 @@ fn gone(lines: &[Line], told: &[Candidate], terms: &mut Terms) -> Set<usize> {
 }
 
 /// Lines as candidates; the names in them and what the instructions ask for raise them.
-fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str, in_parts: bool) -> Vec<Candidate> {
+fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str, limit: i64) -> Vec<Candidate> {
     let small = instructions.to_lowercase();
     let asked: Set<&str> = long_words(&small).filter(|word| !COMMON.contains(word)).collect();
     let mut found = Vec::new();
@@ -237,13 +239,15 @@ fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str, 
             let hits: Set<&str> = long_words(&small).filter(|word| asked.contains(word)).collect();
             rank *= [1.0, 2.0, 3.0, 4.0][hits.len().min(3)];
         }
+        let is_terse = limit <= TERSE && line.section.is_users();
+        let text = if is_terse { without_kind(&text).to_owned() } else { text };
         let candidate = |text: String, rank, names, is_part| {
             let at = (line.at, line.number);
             Candidate { section: line.section, group: "", text, rank, at, names, is_part }
         };
         let sentences = if line.section.is_users() {
             rank *= by_length(length(&text));
-            if in_parts { split(&text) } else { Vec::new() }
+            if limit < IN_PARTS { split(&text) } else { Vec::new() }
         } else {
             Vec::new()
         };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::numbers::{float, one_if};
 use super::pattern::{head, pattern};
-use super::words::{Seeded, Set, plain_words};
+use super::words::{Seeded, Set, plain_words, stretches};
 
 pattern!(
     /// Words of a demand.
@@ -81,6 +81,23 @@ pattern!(
         r"|note|remember|consider|rewrite|refactor|document|commit|push|merge|deploy|install|review|verify|ensure|let)\b",
 );
 pattern!(
+    /// A sentence that begins with "no".
+    NO = r"(?:^|[.!;:] )No ([a-z]+) ([^.!?]{2,60})[.!]?$",
+);
+pattern!(
+    /// A sentence that begins with what somebody is doing.
+    NARRATES = r"(?i)^ ?(?:(?:i'?m|i am|we'?re|we are|just|still|also|now) )*([a-z]{2,}ing)\b",
+);
+pattern!(
+    /// Where the work stands.
+    STANDS = r"(?i)\b(?:current(?:ly)?|next (?:step|up|task)|progress|so far|remaining|awaiting|waiting (?:for|on)|pending|undecided",
+    r"|unresolved|blocked|failing|open question|to ?do|(?:phase|step|stage|part) \d+|unpushed|unmerged|uncommitted)\b",
+);
+pattern!(
+    /// A label in front of three words or more.
+    KIND = r"^(?:[^\W\d_]+ ){0,2}([^\W\d_]+): \S+ \S+ \S",
+);
+pattern!(
     SCOPE =
         r"(?i)\b(?:you|your|me|my|session|every|each|always|never|whenever|from now on|repl(?:y|ies)|answers?|any)\b",
 );
@@ -117,6 +134,23 @@ const COMMON: &str = "the and for that this with from are was were has have had 
     then than them they there here what when which where who why how all any also just into only still very already \
     again one two been being does did done get got let see use used always never about because instead actually must \
     every without please need needs want wants user";
+/// Nouns that say of what kind a statement is, and no more than the statement shows.
+const KINDS: &str = "rule rules constraint constraints requirement requirements preference preferences fact facts note notes info \
+    information detail details goal goals state status policy instruction instructions guideline guidelines context \
+    background reminder remark point convention standard statement observation";
+/// What there is none of, in a sentence that tells and forbids nothing.
+const THERE_IS: &str = "one problem problems worries idea rush doubt wonder luck clue way need thanks matter error errors issue issues \
+    change changes failure failures more longer news such reason chance sign trace";
+/// Words of a sentence that tells, where one without them says what there must not be.
+const FINITE: &str = "is are was were has have had did do does can could will would should found seen left yet so it i we you they \
+    came went got made took gave said saw";
+/// Words on "ing" that nobody does.
+const NOT_DOING: &str = "using during according nothing anything everything something regarding concerning including failing missing \
+    pending string bring spring king thing wedding meeting morning evening building remaining following";
+static KINDS_KNOWN: LazyLock<Set<&str>> = LazyLock::new(|| KINDS.split_whitespace().collect());
+static THERE_IS_KNOWN: LazyLock<Set<&str>> = LazyLock::new(|| THERE_IS.split_whitespace().collect());
+static FINITES: LazyLock<Set<&str>> = LazyLock::new(|| FINITE.split_whitespace().collect());
+static NOT_DOINGS: LazyLock<Set<&str>> = LazyLock::new(|| NOT_DOING.split_whitespace().collect());
 static LEISURES: LazyLock<Set<&str>> = LazyLock::new(|| LEISURE.split_whitespace().collect());
 static STARTING: LazyLock<Set<&str>> = LazyLock::new(|| STARTERS.split_whitespace().collect());
 static COMMONS: LazyLock<Set<&str>> = LazyLock::new(|| COMMON.split_whitespace().collect());
@@ -154,6 +188,10 @@ pub struct Said {
     pub asks: bool,
     /// Whether it speaks of the listener, the speaker, or of all times.
     scope: bool,
+    /// Whether it begins with what somebody is doing.
+    narrates: bool,
+    /// Whether it says where the work stands.
+    stands: bool,
     /// The label in capitals in front.
     pub label: String,
     /// Hashes of the beginnings of its words, without values; ascending, each once.
@@ -174,7 +212,7 @@ impl Said {
             let number = RULE.number(text, usize::MAX);
             number > 0 && number > TELLS.number(text, usize::MAX)
         };
-        let rule = !question && (rules() || WHERE.is_match(text) || ELSEWHERE.is_match(text));
+        let rule = !question && (rules() || WHERE.is_match(text) || ELSEWHERE.is_match(text) || forbids(text));
         let mut one = Self {
             rule,
             choice: CHOICE.is_match(rest),
@@ -183,6 +221,8 @@ impl Said {
             tells: DOES.groups(rest).is_some_and(|who| !STARTING.contains(who.text(1))),
             asks: ASKS.is_match(rest),
             scope: rule && SCOPE.is_match(rest),
+            narrates: narrates(rest),
+            stands: STANDS.is_match(rest),
             label: label.to_owned(),
             talk: talk(rest),
             ..Self::default()
@@ -247,6 +287,7 @@ impl Said {
             + 0.5 * one_if(self.choice)
             + 0.9 * one_if(self.back);
         rank += 0.3 * one_if(self.tells) + 0.4 * one_if(self.asks) + 0.5 * one_if(self.rule && self.scope);
+        rank += 0.3 * one_if(self.stands) - 0.5 * one_if(self.narrates && !self.rule);
         let idle = one_if(self.question && self.anchors() == 0);
         rank -= self.talk * if self.rule { 0.3 } else { 1.0 } + 0.3 * idle;
         rank.max(0.05)
@@ -276,6 +317,27 @@ pub fn is_aside(text: &str) -> bool {
 /// Whether a sentence is worth keeping without the rest of its paragraph.
 pub fn stands_alone(text: &str) -> bool {
     !LEANS.is_match(text) && Said::of(text).tells_something()
+}
+
+/// A statement without a label that only says of what kind it is.
+pub fn without_kind(text: &str) -> &str {
+    let Some(label) = KIND.groups(text) else { return text };
+    let is_kind = KINDS_KNOWN.contains(label.text(1).to_lowercase().as_str());
+    text.split_once(": ").filter(|_| is_kind).map_or(text, |(_, told)| told)
+}
+
+/// Whether a sentence without a verb says what there must not be.
+fn forbids(text: &str) -> bool {
+    NO.groups(text).is_some_and(|found| {
+        let told = found.text(2).to_lowercase();
+        !THERE_IS_KNOWN.contains(found.text(1))
+            && !stretches(&told, |_| false).any(|word| FINITES.contains(word) || word.ends_with("ed"))
+    })
+}
+
+/// Whether a sentence begins with what somebody is doing.
+fn narrates(text: &str) -> bool {
+    NARRATES.groups(text).is_some_and(|found| !NOT_DOINGS.contains(found.text(1).to_lowercase().as_str()))
 }
 
 fn talk(text: &str) -> f64 {
