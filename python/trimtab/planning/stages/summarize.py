@@ -28,6 +28,10 @@ SMALLEST = 48
 YIELDS = 400
 """Target in tokens below which, with ``words``, the last answer may leave too."""
 
+SHORT_YIELDS = 1_000, 40
+"""Target in tokens below which, with ``words``, a last answer may leave too, and the most tokens of it: one so short only
+acknowledges."""
+
 RECENT = 3, 300
 """With ``words``, the newest messages have at least a third of the target, less 300 tokens: in a short list, the user's
 words are worth more than what followed them."""
@@ -84,6 +88,13 @@ class SummarizeZone:
         spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
         return min(max(int(self.share * target), self.min_tokens) + spoken, max(self.max_tokens, target // 4))
 
+    def _answer_yields(self, costs: Costs, target: int) -> bool:
+        """Return whether the last answer may leave too, for the user's words."""
+        if not self.words or not costs.answered:
+            return False
+        least, few = SHORT_YIELDS
+        return target < YIELDS or (target < least and int(costs.per_message[-1]) <= few)
+
     def edits(
         self, costs: Costs, target: int, *, verbatim: tuple[int, ...], prunable: NDArray[np.int64], prune: Prunes
     ) -> Iterator[Edit]:
@@ -103,12 +114,12 @@ class SummarizeZone:
         free = target - costs.frame - fixed
         limit, wanted = self.limit(target), self._wanted(costs, target, verbatim)
         if self.words:
-            last = 0 if target < YIELDS and costs.answered else int(cost[costs.last_group :].sum())
+            last = 0 if self._answer_yields(costs, target) else int(cost[costs.last_group :].sum())
             recent = max(target // RECENT[0] - RECENT[1], last)
             limit = max(min(wanted, free - recent), min(limit, free), min(limit, SMALLEST))
         free -= limit
         cut = _core.split(cost.astype("uint32"), costs.safe, keep=max(free, 0))
-        last = costs.messages if self.words and target < YIELDS and costs.answered else costs.last_group
+        last = costs.messages if self._answer_yields(costs, target) else costs.last_group
         cut = last if cut is None else min(cut, last)
         left = free - int(cost[cut:].sum())
         if left < 0:  # large last group: shrink the summary to half of its limit at most, then truncate results
