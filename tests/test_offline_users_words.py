@@ -51,19 +51,27 @@ def test_a_statement_that_is_said_again_word_by_word_ranks_no_higher_for_it():
     assert "14 metres" in text
 
 
+def test_of_two_statements_alike_the_later_one_stays_where_one_fits_and_both_where_they_fit():
+    old, new = (f"Keep {what} away from the varnish in the shed." for what in ("solvents", "lanterns"))
+    other = "The shed is painted in Falun red."
+    few, many = (offline(ask(chat("Hi.", old, new, other, "Go on."), limit)) for limit in (26, 60))
+    assert (old in few, new in few, other in few) == (False, True, True)
+    assert (old in many, new in many, other in many) == (True, True, True)
+
+
 @pytest.mark.parametrize(
     ("more", "less"),
     [
         ("No glitter on the hull of the boat.", "No wind came up over the bay today."),
         ("No glitter near the hull of a boat, ever.", "No trace of glitter on the hull today."),
         ("The next step is the keel of the yawl.", "The crew was at the keel of the yawl."),
-        ("The crew was sanding the keel today.", "Sanding the keel of the yawl today."),
+        ("The keel was sanded in the shed today.", "Polishing one rudder of a yawl now."),
         ("Nothing may touch the keel of the boat.", "Scraping off the keel of the boat."),
     ],
 )
 def test_what_is_forbidden_and_where_work_stands_rank_above_what_somebody_is_doing(more: str, less: str):
     for both in ((less, more), (more, less)):
-        text = offline(ask(chat("Hi.", *both, "The bay is calm.", "Go on."), 14))
+        text = offline(ask(chat("Hi.", *both, "Go on."), 14))
         assert (more in text, less in text) == (True, False)
 
 

@@ -23,6 +23,8 @@ KINDS = ("money", "date", "number", "code", "name")
 _RECENT = 8
 """Statements with a word that are compared, the last ones."""
 _MOST = 5_000
+_LIKE = 0.5
+"""Trust in a statement of which a later one says most: both may hold, and of few the later one stands."""
 _FAR = 40
 """Statements back to the one that a correction without a word of it takes back."""
 _SHORT = 240
@@ -57,12 +59,23 @@ def relate(lines: Sequence[Line], later: Sequence[Line]) -> None:
                 continue
             if _same_but_a_value(told[at], one):
                 old.trust = 0.0
+            elif _is_like(told[at], one):
+                old.trust = min(old.trust, _LIKE)
             elif takes_back and len(old.text) <= _SHORT and _is_taken_back(told[at], one, near=place - at <= _FAR):
                 old.trust, taken = 0.0, True
         if takes_back and not taken:
             _mark(users[max(place - _FAR, 0) : place], told[max(place - _FAR, 0) : place], line.at)
         for word in held[place]:
             index.setdefault(word, deque(maxlen=_RECENT)).append(place)
+
+
+def _is_like(old: Said, new: Said) -> bool:
+    """Whether two statements have the same values and most of their words."""
+    other = bool(old.label and new.label and old.label != new.label)
+    if other or old.question or new.question or old.values != new.values:
+        return False
+    shared, most = len(old.stems & new.stems), max(len(old.stems), len(new.stems))
+    return shared >= 3 and shared >= 0.7 * most
 
 
 def _is_taken_back(old: Said, new: Said, *, near: bool) -> bool:

@@ -29,8 +29,8 @@ YIELDS = 400
 """Target in tokens below which, with ``words``, the last answer may leave too."""
 
 SHORT_YIELDS = 1_000, 40
-"""Target in tokens below which, with ``words``, a last answer may leave too, and the most tokens of it: one so short only
-acknowledges."""
+"""Target in tokens below which, with ``words``, a last answer may leave too, and the most tokens of it: one so short
+only acknowledges."""
 
 RECENT = 3, 300
 """With ``words``, the newest messages have at least a third of the target, less 300 tokens: in a short list, the user's

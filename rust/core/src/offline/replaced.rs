@@ -21,6 +21,8 @@ const RECENT: usize = 8;
 const MOST: usize = 5_000;
 /// Statements back to the one that a correction without a word of it takes back.
 const FAR: usize = 40;
+/// Trust in a statement of which a later one says most: both may hold, and of few the later one stands.
+const LIKE: f64 = 0.5;
 /// Most characters of a statement that takes back, and that is taken back.
 const SHORT: usize = 240;
 
@@ -81,6 +83,8 @@ fn replace(users: &mut [&mut Line], told: &[Rc<Said>], held: &[Vec<usize>], word
             }
             if is_same_but_a_value(&told[at], one) {
                 users[at].trust = 0.0;
+            } else if is_like(&told[at], one) {
+                users[at].trust = users[at].trust.min(LIKE);
             } else if takes_back && length(&old.text) <= SHORT && is_taken_back(&told[at], one, place - at <= FAR) {
                 users[at].trust = 0.0;
                 taken = true;
@@ -119,6 +123,16 @@ fn mark(lines: &mut [&mut Line], told: &[Rc<Said>]) {
             return;
         }
     }
+}
+
+/// Whether two statements have the same values and most of their words.
+fn is_like(old: &Said, new: &Said) -> bool {
+    let other = !old.label.is_empty() && !new.label.is_empty() && old.label != new.label;
+    if other || old.question || new.question || old.values != new.values {
+        return false;
+    }
+    let shared = old.stems.iter().filter(|word| new.stems.binary_search(word).is_ok()).count();
+    shared >= 3 && float(shared) >= 0.7 * float(old.stems.len().max(new.stems.len()))
 }
 
 /// Whether two statements share most of their words, and differ in the values of one kind alone.
