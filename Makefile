@@ -84,11 +84,12 @@ lint: .venv/checked
 	$(BIN)/mypy --strict python/trimtab tests/typing
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 
-docs: .venv/checked ## write the tables in docs/: problem codes, configuration keys, requirements, failures of a summarizer, options
+docs: .venv/checked ## write the tables in docs/: problem codes, configuration keys, requirements, failures of a summarizer, options; the README's picture
 	@for table in codes keys requirements summarizers options; do \
 		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
 	done
 	PYTHONPATH=tests $(BIN)/python tools/fields.py --docs
+	$(BIN)/python tools/picture.py
 
 site: .venv/checked ## write the documentation site into target/site; strict, fetches nothing
 	@$(BIN)/zensical build --strict --clean
