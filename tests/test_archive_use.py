@@ -11,7 +11,7 @@ import trimtab
 from support.archives import KINDS, commit, opened, said
 from support.models import CLAUDE
 from support.transcripts import transcript
-from trimtab.archive import open_archive
+from trimtab.archive import Archive, open_archive
 from trimtab.archive.recall import Recall
 from trimtab.archive.redact import secrets
 from trimtab.archive.sqlite import SqliteArchive
@@ -99,14 +99,16 @@ def test_recall_definition_has_each_providers_shape() -> None:
 
 
 def test_compactor_names_what_a_custom_archive_lacks() -> None:
-    class Own:
-        def close(self) -> None: ...
+    class Own(Archive):
+        store = commit = load = pin = pins = close = None  # what every archive has
 
     cm = trimtab.Compactor(MODEL, archive=Own())
     with pytest.raises(trimtab.ArchiveError, match="Own cannot search"):
         cm.recall_tool()
     with pytest.raises(trimtab.ArchiveError, match="Own has no history"):
         cm.history()
+    with pytest.raises(TypeError, match=r"must be a URL or a trimtab.archive.Archive, got list"):
+        trimtab.Compactor(MODEL, archive=[])
 
 
 def test_a_named_session_finds_its_pins_again(tmp_path: Path) -> None:

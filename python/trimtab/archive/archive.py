@@ -1,9 +1,11 @@
-"""The archive protocol, and its implementation in SQL."""
+"""What an archive does for sessions, and its implementation in SQL."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
 
+from ..errors import ArchiveError
 from .sql.chain import Integrity
 from .sql.read import Queries
 from .sql.retain import Retention
@@ -11,21 +13,29 @@ from .sql.search import Search
 from .sql.write import Writes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..messages.types import Message
-    from .values import Record, Stored
+    from .values import ArchivedCompaction, Hit, Record, Stored
 
 
-class Archive(Protocol):
+class Archive(ABC):
     """Stores original messages by content, and a record of each compaction. Each call is one transaction.
 
-    Every method raises ArchiveError on failure.
+    An archive of your own is a subclass with the six abstract methods. Without the others its sessions find no notices,
+    summaries and results of earlier processes again. Every method raises ArchiveError on failure.
+
+    Attributes:
+        durable: whether it outlives its process, so that ``recognize`` knows every compaction of its sessions.
     """
 
+    durable: bool = False
+
+    @abstractmethod
     def store(self, messages: Sequence[Message], session: str) -> Stored:
         """Store each distinct message once, and the order of the list, before a model is called."""
 
+    @abstractmethod
     def commit(self, stored: Stored, record: Record) -> None:
         """Record a compaction. Idempotent by ref.
 
@@ -33,6 +43,7 @@ class Archive(Protocol):
             ConflictError: the session was compacted since its originals were stored.
         """
 
+    @abstractmethod
     def load(self, ref: str, *, session: str | None = None) -> list[dict[str, Any]]:
         """Return the original messages of a compaction.
 
@@ -42,17 +53,47 @@ class Archive(Protocol):
                 of all sessions without a name. None reads all.
         """
 
+    @abstractmethod
     def pin(self, session: str, kind: str, value: str) -> None:
         """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``."""
 
+    @abstractmethod
     def pins(self, session: str) -> list[tuple[str, str]]:
         """Return kind and value of each pin of a session, in the order of pinning."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close files and connections."""
 
+    def recognize(self, refs: Iterable[str], session: str) -> dict[str, bool]:  # noqa: ARG002 - what others are given
+        """Return for each ref that the archive knows whether the session may read it."""
+        return {}
 
-class SqlArchive(Writes, Queries, Search, Integrity, Retention):
+    def marks(self, session: str) -> list[str]:  # noqa: ARG002
+        """Return the marks of the notices and acknowledgements in a session's latest result."""
+        return []
+
+    def view(self, session: str) -> dict[str, Any] | None:  # noqa: ARG002
+        """Return a session's latest result, told by the list that it was made of; None without one."""
+        return None
+
+    def end_view(self, session: str) -> None:  # noqa: B027 - there is none to forget
+        """Forget that a session's latest result stands in for the list that it was made of."""
+
+    def history(self, session: str | None = None, *, limit: int | None = 10) -> list[ArchivedCompaction]:  # noqa: ARG002
+        """Return the compactions of a session, or of all, the newest first."""
+        raise ArchiveError(f"{type(self).__name__} has no history")
+
+    def search(self, query: str, *, session: str | None = None, limit: int = 10) -> list[Hit]:  # noqa: ARG002
+        """Return the messages with the words of a query."""
+        raise ArchiveError(f"{type(self).__name__} cannot search: it needs search and fetch")
+
+    def fetch(self, number: int, *, session: str | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Return the message with a number that ``search`` found."""
+        raise ArchiveError(f"{type(self).__name__} cannot search: it needs search and fetch")
+
+
+class SqlArchive(Writes, Queries, Search, Integrity, Retention, Archive):
     """An archive in an SQL database; the databases share all statements.
 
     Attributes:

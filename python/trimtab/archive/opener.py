@@ -24,7 +24,13 @@ class Opener:
 
         Raises:
             ValueError: the address has an unknown scheme.
+            TypeError: it is neither an address nor an Archive.
         """
+        if not isinstance(where, str):
+            from .archive import Archive  # noqa: PLC0415 - for those who bring one
+
+            if not isinstance(where, Archive):
+                raise TypeError(f"archive must be a URL or a trimtab.archive.Archive, got {type(where).__name__}")
         self.where = where
         self.opened = None if isinstance(where, str) else where
         self._lock = Lock()

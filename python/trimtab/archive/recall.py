@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
 from ..counting.truncate import truncate
+from ..errors import ArchiveError
 from .names import check_name
 
 if TYPE_CHECKING:
     from ..models.provider import Provider
-    from .archive import SqlArchive
+    from .archive import Archive
 
 NAME = "recall"
 
@@ -47,16 +48,21 @@ class Recall:
         limit: maximum number of messages in one answer.
 
     Raises:
+        ArchiveError: the archive cannot search.
         ValueError: the session's name is empty, blank or not printable.
     """
 
-    archive: SqlArchive
+    archive: Archive
     session: str
     limit: int = 5
 
     def __post_init__(self) -> None:
         """Check the name: without one, every session would be searched."""
+        from .archive import Archive  # noqa: PLC0415 - SQL is loaded with the first archive
+
         check_name(self.session)
+        if type(self.archive).search is Archive.search:
+            raise ArchiveError(f"{type(self.archive).__name__} cannot search: it needs search and fetch")
 
     def definition(self, provider: Provider = "anthropic") -> dict[str, Any]:
         """Return the tool's definition in a provider's shape.

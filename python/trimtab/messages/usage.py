@@ -204,8 +204,8 @@ def _shown(value: object) -> str:
 def _get(value: object, path: str) -> Any:
     """Return the value at a path of keys or attributes; None where there is none."""
     for name in path.split(".") if "." in path else (path,):
-        is_map = type(value) is dict or isinstance(value, Mapping)  # the second is a call of Python
-        value = value.get(name) if is_map else getattr(value, name, None)
+        # The type first: the check for a mapping is a call of Python.
+        value = value.get(name) if type(value) is dict or isinstance(value, Mapping) else getattr(value, name, None)
         if value is None:
             return None
     return value

@@ -56,6 +56,6 @@ def _place(memory: Memory, message: Message) -> tuple[str, bool]:
                 return ref, True
         except ArchiveError:
             pass
-        if not (hasattr(archive, "recognize") and archive.recognize([ref], session)):
+        if not archive.recognize([ref], session):
             return ref, False
         parts += "\0"  # retention removed the output: its ref restores nothing any more

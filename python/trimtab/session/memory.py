@@ -298,8 +298,8 @@ class Memory:
         self.standin.remember(None)
         self.verified, self.valid = (0, ""), b""  # a digest does not tell a lone surrogate from what replaced it
         self.stop()
-        archive: Any = self.archived() if self.settings.exclusive else None
-        if hasattr(archive, "end_view"):
+        archive = self.archived() if self.settings.exclusive else None
+        if archive is not None:
             archive.end_view(self.settings.session)
 
     def fixed(self, call: Call) -> tuple[int, int]:

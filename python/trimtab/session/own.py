@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..ledger.columns import Role, RowFlag
 from ..ledger.marks import marked
@@ -68,8 +68,8 @@ class OwnMessages:
         if self.last and self.last[0] <= len(ledger) and ledger.digest_until(self.last[0]) == self.last[1]:
             return marked(ledger, self.last[2])
         known = [mark for result in tuple(self.results) for mark in result]
-        archive: Any = self.archive.known() if self.settings.exclusive else None
-        if hasattr(archive, "marks"):
+        archive = self.archive.known() if self.settings.exclusive else None
+        if archive is not None:
             known += archive.marks(self.settings.session)  # of an earlier process, or of another one
         return marked(ledger, known)
 
@@ -85,9 +85,9 @@ class OwnMessages:
         rows = (ledger.flags & RowFlag.SUMMARY).nonzero()[0]
         refs = {int(index): found.ref for index in ledger.owner[rows] if (found := enveloped(messages[int(index)]))}
         unknown = {*refs.values()} - self.refs.keys()
-        archive: Any = self.archive.known() if unknown else None
-        if hasattr(archive, "recognize"):
-            if getattr(archive, "durable", True):
+        archive = self.archive.known() if unknown else None
+        if archive is not None:
+            if archive.durable:
                 self.refs |= dict.fromkeys(unknown, False)
             self.refs |= archive.recognize(unknown, self.settings.session)
         place = self._place(ledger, messages, tuple(refs)) if unknown - self.refs.keys() else -1

@@ -12,7 +12,6 @@ from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
 from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
-from ..errors import ArchiveError
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
@@ -22,7 +21,7 @@ from .state import state_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from ..archive import Archive, ArchivedCompaction, SqlArchive
+    from ..archive import Archive, ArchivedCompaction
     from ..archive.recall import Recall
     from ..compaction.effects import Flow
     from ..compaction.listeners import L
@@ -579,9 +578,7 @@ class Session:
         """
         from ..archive.recall import Recall  # noqa: PLC0415 - loaded with the first tool
 
-        if not (hasattr(self.archive, "search") and hasattr(self.archive, "fetch")):
-            raise ArchiveError(f"{type(self.archive).__name__} cannot search: it needs search and fetch")
-        return Recall(cast("SqlArchive", self.archive), self.id, limit)
+        return Recall(self.archive, self.id, limit)
 
     def history(self, limit: int | None = 10) -> list[ArchivedCompaction]:
         """Return the compactions and the truncated outputs (strategy ``ingest``) of this session, the newest first.
@@ -592,10 +589,7 @@ class Session:
         Raises:
             ArchiveError: the archive has no history.
         """
-        if not hasattr(self.archive, "history"):
-            raise ArchiveError(f"{type(self.archive).__name__} has no history")
-        past: list[ArchivedCompaction] = self.archive.history(self.id, limit=limit)
-        return past
+        return self.archive.history(self.id, limit=limit)
 
     def pin(self, what: AnyMessage | str) -> None:
         """Keep a message, or every message that contains a text, verbatim from now on, in this session.

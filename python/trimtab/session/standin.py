@@ -69,8 +69,7 @@ class StandIn:
         Raises:
             ArchiveError: the archive cannot be read.
         """
-        reader: Any = archive
-        found = reader.view(session) if hasattr(archive, "view") else None
+        found = archive.view(session) if archive is not None else None
         try:
             self.remember(View(**found) if found else None)
         except (TypeError, ValueError) as error:

@@ -77,9 +77,9 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
 def _tell_what_is_gone(memory: Memory) -> None:
     """Warn where the originals of the session were in the memory of another process."""
     refs = {ref for ref, own in memory.own.refs.items() if own}
-    archive: Any = memory.handler.archive.opened
+    archive = memory.handler.archive.opened
     if memory.handler.archive.where == "memory":
-        known = archive.recognize(refs, memory.settings.session) if hasattr(archive, "recognize") else {}
+        known = archive.recognize(refs, memory.settings.session) if archive is not None else {}
         if gone := len(refs - {*known}):
             log.warning(
                 "the originals of %d compactions of session %r were in memory and ended with their process: name an"
