@@ -1,4 +1,4 @@
-"""The items that ``eval-summaries`` looks for in a summary: things in the zone's text that occur again later.
+"""The items that ``eval-recall`` looks for in a summary: things in the zone's text that occur again later.
 
 Shares no code with the summarizer. Reasoning, ids and media are not text.
 

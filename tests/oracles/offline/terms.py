@@ -192,7 +192,7 @@ def _relative(path: str, root: str) -> str:
 def chance(term: Term, size: int) -> float:
     """The chance that a term of a zone of this many messages comes back.
 
-    The weights are those of logistic regressions on the sessions that ``evals/summaries.py`` tunes on, for all names
+    The weights are those of logistic regressions on the sessions that ``evals/recall.py`` tunes on, for all names
     that come back and for those that somebody writes again, between the two and rounded; those of an error line and of
     the instructions, which those sessions hardly have, are a judgement. A name that only tools gave counts least.
     """

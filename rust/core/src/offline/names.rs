@@ -398,7 +398,7 @@ fn relative<'p>(path: &'p str, root: &str) -> &'p str {
 
 /// The probability that a term of a zone of this many messages occurs again.
 ///
-/// The weights are those of logistic regressions on the sessions that `evals/summaries.py` tunes on, for all names that
+/// The weights are those of logistic regressions on the sessions that `evals/recall.py` tunes on, for all names that
 /// come back and for those that somebody writes again, between the two and rounded; those of an error line and of the
 /// instructions, which those sessions hardly have, are a judgement. A name that only tools gave counts least.
 pub fn chance(term: &Term, size: i64) -> f64 {

@@ -1,6 +1,6 @@
-"""Recall of the offline summary: the share of a session's later needs that it holds; ``make eval-summaries``.
+"""Recall of the offline summary: the share of a session's later needs that it holds; ``make eval-recall``.
 
-    python evals/summaries.py [FOLDER] [--whole]
+    python evals/recall.py [FOLDER] [--whole]
 
 FOLDER holds Claude Code and Codex session files, by default the checkout's ``../shared/data/transcripts``. Each session
 is cut at half of its tokens; the zone is the first half. A summary of the zone may have 2 % and 5 % of the zone's
