@@ -114,7 +114,8 @@ def _instructions(seed: int, lines: str) -> str:
     """The project's rules in the forms of two agents."""
     if seed % 2:
         return f"# AGENTS.md instructions for /srv/work\n\n<INSTRUCTIONS>\n{lines}\n</INSTRUCTIONS>"
-    return f"<system-reminder>\nContents of /srv/work/CLAUDE.md (project instructions):\n\n{lines}\n</system-reminder>"
+    lead = "As you answer the user's questions, you can use the following context:\n# claudeMd\nProject instructions."
+    return f"<system-reminder>\n{lead}\n\nContents of /srv/work/CLAUDE.md:\n\n{lines}\n</system-reminder>"
 
 
 def _listed(made: Made, part: str, done: int) -> None:

@@ -17,10 +17,10 @@ LEAST = 300  # tokens of a target
 PARTS = 5
 KINDS = ("rules", "users' sentences", "first request", "files written")
 GOALS = {  # by share of the tokens and number of rounds
-    (0.3, 1): (98, 95, 98, 98),
-    (0.3, PARTS): (98, 95, 98, 98),
     (0.1, 1): (95, 80, 90, 98),
+    (0.3, 1): (98, 95, 98, 98),
     (0.1, PARTS): (95, 80, 90, 98),
+    (0.3, PARTS): (98, 95, 98, 98),
 }
 ROUNDS = {1: "one round", PARTS: "five rounds"}
 

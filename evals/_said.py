@@ -15,7 +15,7 @@ import _recall
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-RULE = re.compile(r"\b(?:must|never|always|don['’]?t|do not|only|avoid|make sure)\b", re.IGNORECASE)  # noqa: RUF001
+RULE = re.compile(r"\b(?:must|never|always|don'?t|do not|only|avoid|make sure)\b", re.IGNORECASE)
 PROGRAM = (
     "<",
     "# AGENTS",
@@ -35,11 +35,13 @@ CREATED = re.compile(r"[Tt]ask #(\w+) created")
 WRITES = {"write", "edit", "multiedit", "notebookedit", "create", "write_file"}
 DONE = {"completed", "deleted", "cancelled"}
 MOST = 10_000  # characters of a message of the user: what is behind them was pasted
+BEGINS = 200  # characters of a sentence that have to stand
 
 
 def flat(text: str) -> str:
     """A text's words between single spaces, without case and punctuation."""
-    return f" {' '.join(word.strip('.-') for word in WORDS.findall(text.lower().replace('’', chr(39))))} "  # noqa: RUF001
+    words = (word.strip(".-'") for word in WORDS.findall(text.lower().replace("’", "'")))  # noqa: RUF001
+    return f" {' '.join(filter(None, words))} "
 
 
 def listed(messages: Iterable[Any]) -> str:
@@ -48,9 +50,9 @@ def listed(messages: Iterable[Any]) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The flat sentences and lines of a text that have more than 12 characters."""
+    """The flat sentences and lines of a text that have more than 12 characters, each by its beginning."""
     found = (flat(one) for one in SENTENCE.split(text[:MOST]))
-    return [one for one in found if len(one) > 14]
+    return [one[:BEGINS] for one in found if len(one) > 14]
 
 
 def said(message: Any) -> str:
@@ -123,6 +125,11 @@ def files(messages: Iterable[Any]) -> set[str]:
     return {flat(path.strip().rsplit("/", 1)[-1]) for path in out}
 
 
+def is_sealed(messages: Iterable[Any]) -> bool:
+    """Whether a server compacted the list before, into something that nobody else can read."""
+    return any(message.get("type") == "compaction" for message in messages)
+
+
 def answers(messages: list[Any]) -> list[str]:
     """What the user answered to questions of the agent, which arrives as results of tools."""
     asked = {key for key, name, _ in calls(messages) if name in {"AskUserQuestion", "request_user_input"}}
@@ -138,13 +145,13 @@ def project_rules(messages: Iterable[Any]) -> list[str]:
             content = message.get("content")
             blocks = [content] if isinstance(content, str) else [one.get("text") or "" for one in content or ()]
             texts = [text for text in blocks if PROJECT.match(text)]
-            out += [flat(one) for text in texts for one in SENTENCE.split(text) if RULE.search(one) and len(one) > 12]
+            out += rules(texts)
     return out
 
 
 def rules(texts: Iterable[str]) -> list[str]:
-    """The user's sentences that say what must, or must not, be done."""
-    return [flat(one) for text in texts for one in SENTENCE.split(text[:MOST]) if RULE.search(one) and len(one) > 12]
+    """The sentences that say what must, or must not, be done."""
+    return [one for text in texts for one in sentences(text) if RULE.search(one)]
 
 
 def tasks(messages: list[Any]) -> list[str]:

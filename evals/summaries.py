@@ -14,9 +14,11 @@ sent; N% is the target in tokens. Kept is what stands in it word by word, case, 
   constraint stands; bare: in the middle, without "remember".
 - example, planted, recorded: the package's example session, generated sessions (evals/_planted.py), and the Claude Code
   and Codex sessions of FOLDER, by default the checkout's ``../shared/data/transcripts``; one round, or five parts with
-  a compaction behind each. Recorded sessions count here from 30,000 tokens and 4 typed messages, below from 8,000.
-  - users' sentences: what a person typed, split at sentence ends and lines, from 13 characters; rules: those with must,
-    never, always, don't, only, avoid, make sure; first request: its first 8 sentences; files written: their names.
+  a compaction behind each. Recorded: for the first five measures sessions of 30,000 tokens with 4 typed messages, for
+  the others of 8,000 tokens; none that a server compacted before into what nobody else can read.
+  - users' sentences: what a person typed, split at sentence ends and lines, from 13 characters, of each the first 200;
+    rules: those with must, never, always, don't, only, avoid, make sure; first request: its first 8 sentences;
+    files written: their names.
   - lost by the worst of five rounds: of these items, those that the round before had and the next one has not.
   - open tasks: tasks of TodoWrite, TaskCreate, update_plan that are not done, where they have stood longest.
   - project rules: rules in AGENTS.md or CLAUDE.md as a program writes them into the list.
@@ -94,6 +96,8 @@ def session_measures(
     """The measures on sessions."""
     kept, proven = Kept(), Share()
     for messages, provider in sessions:
+        if _said.is_sealed(messages):
+            continue
         tokens = trimtab.count(messages, model=MODEL, provider=provider)
         if all_large or tokens >= SMALL:
             large = all_large or (tokens >= LARGE and len(_said.typed(messages)) >= TYPED)
@@ -128,7 +132,7 @@ def measures(folder: Path, *, quick: bool) -> Iterator[Measure]:
         yield from session_measures(sessions, "recorded")
         yield from long_chats([one for one, _ in sessions], "recorded", (0.1, 0.2, 0.3), len(_asides.CONSTRAINTS))
     else:
-        print("recorded: not measured, " + ("left out by --quick" if quick else f"no sessions in {folder.name}"))
+        print("recorded: not measured, " + ("left out by --quick" if quick else f"no sessions in {folder}"))
     yield from long_chats([session[0][0]], "example", (0.1, 0.3), 3 if quick else len(_asides.CONSTRAINTS))
 
 
