@@ -126,6 +126,14 @@ bench-%: benches/test_%.py .venv/dev .venv/release .venv/rivals
 bench-%: rust/core/benches/%.rs
 	cargo bench --locked --quiet --package trimtab-core --features bench --bench $* -- $(ARGS)
 
+# A plugin of pytest, so it is not installed where the tests run.
+.venv/kit: .venv/dev requirements/kit.txt
+	rm -rf $@
+	@$(INSTALL) $@ requirements/kit.txt --download=--only-binary=:all:
+
+eval-summaries: evals/summaries.py .venv/dev .venv/release .venv/kit # what compactions keep: a gate; ARGS=--quick
+	@PYTHONPATH=$$(echo .venv/kit/*.whl) $(BIN)/python $< $(ARGS)
+
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 

@@ -78,9 +78,11 @@ def floors(path: Path, mode: str) -> dict[str, float]:
 
 
 def write_floors(path: Path, mode: str, measures: Iterable[Measure]) -> None:
-    """Writes a mode's floors anew, and leaves those of other modes."""
+    """Writes a mode's floors anew, and leaves those of other modes and of what was not measured."""
     tables = tomllib.loads(path.read_text()) if path.exists() else {}
-    tables[mode] = {one.name: one.floor() for one in measures if not one.reaches(one.goal)}
+    measured = {one.name: one for one in measures}
+    left = {name: value for name, value in tables.get(mode, {}).items() if name not in measured}
+    tables[mode] = left | {one.name: one.floor() for one in measured.values() if not one.reaches(one.goal)}
     parts = [HEAD]
     for name, table in sorted(tables.items()):
         parts.append(f"\n[{name}]\n" + "".join(f'"{key}" = {value:.1f}\n' for key, value in table.items()))

@@ -70,6 +70,8 @@ def test_a_floor_holds_what_misses_its_goal_and_nothing_else(evals, tmp_path) ->
     assert goals.floors(path, "quick") == {"kept": 91.3}
     floors = goals.floors(path, "full")
     assert goals.verdict(high, floors) == ("kept: 93.3 % of 15, goal 95, missed: goal not reached, floor 91.3", True)
+    goals.write_floors(path, "full", [goals.Measure("kept", 96, 15, 95)])
+    assert goals.floors(path, "full") == {"names": 14.7}
     worse = goals.Measure("kept", 91.2, 15, 95)
     assert goals.verdict(worse, floors) == ("kept: 91.2 % of 15, goal 95, missed: worse than the floor 91.3", False)
     more = goals.Measure("names", 14.8, 40, 8, at_most=True)

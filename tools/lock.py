@@ -63,6 +63,9 @@ SENDERS = (
 )
 """Who sends the usage that `make fields` reads, with their real classes."""
 
+KIT = ("compaction-conformance-kit>=0.8,<0.9",)
+"""Sessions with planted facts, for `make eval-summaries`; a wheel that is read, not installed: a plugin of pytest."""
+
 CLOCK = ("libfaketime>=3,<4",)
 """Another date for the tests: `make clock`."""
 
@@ -131,6 +134,7 @@ def locks() -> dict[str, Lock]:
         Lock("headroom", (*lines[""], *HEADROOM)),
         Lock("tables", TABLES, alone=True),
         Lock("clock", CLOCK),
+        Lock("kit", KIT, alone=True),
         Lock("fields", (*lines[""], *SENDERS)),
         Lock("ctok", CTOK, alone=True, python="3.12"),
         Lock("claude-agent-sdk", CLAUDE_AGENT_SDK, alone=True),
