@@ -51,16 +51,16 @@ def listed(messages: Iterable[Any]) -> str:
 
 def sentences(text: str) -> list[str]:
     """The flat sentences and lines of a text that have more than 12 characters, each by its beginning."""
-    found = (flat(one) for one in SENTENCE.split(text[:MOST]))
+    found = map(flat, SENTENCE.split(text))
     return [one[:BEGINS] for one in found if len(one) > 14]
 
 
 def said(message: Any) -> str:
-    """What a person typed in a message."""
+    """What a person typed in a message, without what is pasted far behind its beginning."""
     if message.get("role") != "user":
         return ""
     texts = _recall.texts([message]).user if not isinstance(message.get("content"), str) else [message["content"]]
-    return "\n".join(text.strip() for text in texts if not text.lstrip().startswith(PROGRAM)).strip()
+    return "\n".join(text.strip() for text in texts if not text.lstrip().startswith(PROGRAM)).strip()[:MOST]
 
 
 def typed(messages: Iterable[Any]) -> list[str]:

@@ -15,7 +15,7 @@ sent; N% is the target in tokens. Kept is what stands in it word by word, case, 
 - example, planted, recorded: the package's example session, generated sessions (evals/_planted.py), and the Claude Code
   and Codex sessions of FOLDER, by default the checkout's ``../shared/data/transcripts``; one round, or five parts with
   a compaction behind each. Recorded: for the first five measures sessions of 30,000 tokens with 4 typed messages, for
-  the others of 8,000 tokens; none that a server compacted before into what nobody else can read.
+  the others of 8,000 tokens. Sealed: those of them that a server compacted before into what nobody else can read, apart.
   - users' sentences: what a person typed, split at sentence ends and lines, from 13 characters, of each the first 200;
     rules: those with must, never, always, don't, only, avoid, make sure; first request: its first 8 sentences;
     files written: their names.
@@ -96,8 +96,6 @@ def session_measures(
     """The measures on sessions."""
     kept, proven = Kept(), Share()
     for messages, provider in sessions:
-        if _said.is_sealed(messages):
-            continue
         tokens = trimtab.count(messages, model=MODEL, provider=provider)
         if all_large or tokens >= SMALL:
             large = all_large or (tokens >= LARGE and len(_said.typed(messages)) >= TYPED)
@@ -129,7 +127,10 @@ def measures(folder: Path, *, quick: bool) -> Iterator[Measure]:
     yield from session_measures(planted, "planted", all_large=True)
     sessions = [] if quick else recorded(folder)
     if sessions:
-        yield from session_measures(sessions, "recorded")
+        sealed = [one for one in sessions if _said.is_sealed(one[0])]
+        print(f"recorded: {len(sessions)} sessions, of which {len(sealed)} are sealed", flush=True)
+        yield from session_measures([one for one in sessions if not _said.is_sealed(one[0])], "recorded")
+        yield from session_measures(sealed, "sealed")
         yield from long_chats([one for one, _ in sessions], "recorded", (0.1, 0.2, 0.3), len(_asides.CONSTRAINTS))
     else:
         print("recorded: not measured, " + ("left out by --quick" if quick else f"no sessions in {folder}"))

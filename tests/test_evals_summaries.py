@@ -94,6 +94,12 @@ def test_each_planted_session_has_all_that_is_looked_for(evals) -> None:
         assert evals("_form").verdicts(messages, "anthropic").of > 0
 
 
+def test_long_instructions_of_a_project_are_read_to_their_end(evals) -> None:
+    text = "# AGENTS.md instructions\n" + "The harbour is calm today.\n" * 800 + "Never sail without a second anchor."
+    assert evals("_said").project_rules([{"role": "user", "content": text}]) == [" never sail without a second anchor "]
+    assert evals("_said").typed([{"role": "user", "content": text}]) == []
+
+
 def test_tasks_are_those_that_the_last_list_leaves_open(evals) -> None:
     messages = [
         used("a", "TaskCreate", subject="Paint the fence"),
