@@ -15,7 +15,7 @@ sent; N% is the target in tokens. Kept is what stands in it word by word, case, 
 - example, planted, recorded: the package's example session, generated sessions (evals/_planted.py), and the Claude Code
   and Codex sessions of FOLDER, by default the checkout's ``../shared/data/transcripts``; one round, or five parts with
   a compaction behind each. Recorded: for the first five measures sessions of 30,000 tokens with 4 typed messages, for
-  the others of 8,000 tokens. Sealed: those of them that a server compacted before into what nobody else can read, apart.
+  the others of 8,000 tokens. Sealed: those of them that a server compacted before into what nobody can read, apart.
   - users' sentences: what a person typed, split at sentence ends and lines, from 13 characters, of each the first 200;
     rules: those with must, never, always, don't, only, avoid, make sure; first request: its first 8 sentences;
     files written: their names.
