@@ -227,3 +227,32 @@ def test_items_in_front_of_a_compaction_of_responses_count_and_leave_first():
     assert cm.restore(fitted.compaction.ref) == messages
     assert "the provider's own compaction stands for" in str(fitted.compaction.plan)
     assert trimtab.Plan.from_json(fitted.compaction.plan.to_json()).edits == fitted.compaction.plan.edits
+
+
+def calls(start, stop):
+    for n in range(start, stop):
+        yield {"type": "function_call", "call_id": f"c{n}", "name": "read", "arguments": f'{{"path": "{n}.py"}}'}
+        yield {"type": "function_call_output", "call_id": f"c{n}", "output": f"{n} " + "line of a file " * 300}
+
+
+def test_what_a_compaction_stands_for_and_results_behind_it_leave_in_one_compaction():
+    front = [said("user", "do it"), said("assistant", "I do " + "word " * 300)]
+    block = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x" * 4_000}
+    messages = [
+        *front,
+        block,
+        said("user", "go on"),
+        *calls(0, 40),
+        said("assistant", "done"),
+        said("user", "and now?"),
+    ]
+    cm = Compactor("gpt-5.5", provider="openai_responses")
+    target = cm.count(messages) // 3
+    done = cm.compact(messages, target_tokens=target)
+    assert done.tokens_after <= target
+    assert done.messages[0] == block
+    assert [item["call_id"] for item in done.messages if item["type"] == "function_call"] == [
+        f"c{n}" for n in range(40)
+    ]
+    assert done.summary is None
+    assert cm.restore(done.ref) == messages

@@ -99,9 +99,14 @@ def _within(
     rates: Rates | None,
 ) -> Plan:
     """Return the plan by the policy's own stages, or the one that leaves the floor where these leave too much."""
-    if not policy.parity and (free := _skip(costs, policy, target)):
+    free = None if policy.parity else _skip(costs, policy, target)
+    if free and free.tokens_after <= target:
         return free
     plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
+    if free:
+        freed = free.tokens_before - free.tokens_after
+        pruned = _decide(costs, policy, target + freed, window, urgent=urgent, rates=rates)
+        plan = _fewest((_joined(costs, policy, target, pruned, free), plan, free), target)
     if room is None or plan.tokens_after <= room or costs.messages <= costs.head:
         return plan
     least = _finish(costs, policy, target, tuple(to_floor(costs, policy, room)))
@@ -118,6 +123,24 @@ def _skip(costs: Costs, policy: Policy, target: int) -> Plan | None:
         return None
     kept = tuple(m for m in range(left[0], left[-1] + 1) if m not in costs.skipped)
     return _finish(costs, policy, target, (Drop(left[0], left[-1] + 1, "", kept),))
+
+
+def _joined(costs: Costs, policy: Policy, target: int, pruned: Plan, free: Plan) -> Plan:
+    """Return the plan that prunes, and removes what the provider's own compaction stands for.
+
+    One of the two where both touch a message, or where the first removes messages itself.
+    """
+    rows = [row for edit in pruned.edits if not isinstance(edit, Summarize | Drop | Mend) for row in edit.rows]
+    if not pruned.edits or pruned.zone() or {*costs.owner[rows].tolist()} & {*costs.skipped}:
+        return pruned if pruned.tokens_after < free.tokens_after else free
+    edits = (edit for edit in (*pruned.edits, *free.edits) if not isinstance(edit, StripThinking))
+    return _finish(costs, policy, target, tuple(edits))
+
+
+def _fewest(plans: Iterable[Plan], target: int) -> Plan:
+    """Return the first plan with edits that reaches the target, or else the one that leaves the fewest tokens."""
+    found = [plan for plan in plans if plan.edits]
+    return next((plan for plan in found if plan.tokens_after <= target), min(found, key=lambda plan: plan.tokens_after))
 
 
 def cap_results(
