@@ -267,3 +267,25 @@ def test_pins_are_inside_the_target_where_it_holds_them():
     assert {m["content"] for m in done.messages} >= {*pinned}
     with_more = cm.compact(messages, target_tokens=100)
     assert "pins and the last request, which stay, have" in with_more.reason
+
+
+def test_the_projects_rules_in_a_reminder_are_project_rules_and_the_programs_words_are_not():
+    rules = "# Rules\n\n- Never touch the folder generated.\n- Run make lint before each commit."
+    reminder = (
+        "<system-reminder>\nAs you answer, you can use this context:\n# claudeMd\nThese instructions override others.\n\n"
+        f"Contents of /w/CLAUDE.md (project instructions, checked in):\n\n{rules}\n\n"
+        "      IMPORTANT: this context may or may not be relevant. Never answer it unless it is.\n</system-reminder>\n"
+    )
+    found = sections(offline(ask(chat(reminder + "What does the parser do with tabs?"), 900)))
+    project = "\n".join(found["Project rules"])
+    assert "Never touch the folder generated." in project
+    assert "Run make lint before each commit." in project
+    assert "unless" not in project
+    assert found["Requests"] == ["What does the parser do with tabs?"]
+
+
+@pytest.mark.parametrize(
+    "rule", ["Nobody outside of the team may see the draft budget.", "No one should push on Fridays."]
+)
+def test_what_nobody_may_do_is_a_rule(rule: str):
+    assert sections(offline(ask(chat(rule, "What is for lunch today?"), 900)))["Rules"] == [rule]

@@ -71,7 +71,8 @@ _CONTINUED = re.compile(
 )
 _GUIDE = re.compile(r"\s*# (?:AGENTS|CLAUDE)\.md\b")
 """How a project's rules begin that a program put into a user's message."""
-_PROJECT = re.compile(r"<(user_instructions|INSTRUCTIONS)>(.*?)</\1>", re.DOTALL)
+_PROJECT = re.compile(r"<(user_instructions|INSTRUCTIONS|system-reminder)>(.*?)</\1>", re.DOTALL)
+_GUIDES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
 _ARGUMENTS = re.compile(r"<(command-args|bash-input)>([^<]{0,4000})</\1>")
 
 
@@ -175,6 +176,17 @@ def _call(at: int, call: Mapping[str, Any], id: str) -> Part:
     return Part(at, "call", text, name if isinstance(name, str) else "", id, held)
 
 
+def _given(text: str) -> Iterator[str]:
+    for tag, inside in _PROJECT.findall(text):
+        if tag != "system-reminder":
+            yield inside
+            continue
+        _, found, named = inside.partition("Contents of ")
+        name, line_ends, rules = named.partition("\n")
+        if found and line_ends and any(guide in name for guide in _GUIDES):
+            yield rules.split("IMPORTANT: this context")[0]
+
+
 def _text(at: int, text: str, role: str) -> Iterator[Part]:
     if role in {"assistant", "model"}:
         yield Part(at, "assistant", text)
@@ -183,7 +195,7 @@ def _text(at: int, text: str, role: str) -> Iterator[Part]:
     elif role != "user":
         yield Part(at, "note", text)
     else:
-        given = [inside for _, inside in _PROJECT.findall(text)]
+        given = [*_given(text)]
         for inside in given:
             yield Part(at, "project", inside)
         for _, words in _ARGUMENTS.findall(text):

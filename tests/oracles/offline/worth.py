@@ -13,6 +13,7 @@ MUST = re.compile(
 )
 RULE = re.compile(
     r"\b(?:(?:must|mustn'?t|never|always|don'?t|do not|make sure|ensure|prefer|avoid|whenever"
+    r"|(?:nobody|no[- ]one)\b[^.!?\n]{0,60} (?:may|must|should|can see|is (?:to|allowed))"
     r"|from now on|at all times|no exceptions?|under no|forbidden|prohibited|off[- ]limits|mandatory|not allowed"
     r"|without (?:asking|approval|permission|consent|my|the|explicit)|needs? (?:approval|permission|consent)|may not"
     r"|unless|whatever happens|remember (?:that|to)"

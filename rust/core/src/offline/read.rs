@@ -46,6 +46,9 @@ const PROGRAM_TAGS: [&str; 20] = [
 ];
 /// Tags around a project's rules.
 const PROJECT_TAGS: [&str; 2] = ["user_instructions", "INSTRUCTIONS"];
+/// Tag around what Claude Code reminds the model of, the project's rules among it, and the files that hold these.
+const REMINDER: &str = "system-reminder";
+const GUIDES: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
 /// Tags around the arguments that a user typed after a command.
 const USER_TAGS: [&str; 2] = ["command-args", "bash-input"];
 /// Most characters between such a pair of tags.
@@ -289,12 +292,22 @@ fn given(text: &str) -> Vec<&str> {
         rest = &rest[at + 1..];
         let opened = PROJECT_TAGS.iter().find_map(|tag| Some((tag, rest.strip_prefix(tag)?.strip_prefix('>')?)));
         let closed = opened.and_then(|(tag, inside)| inside.split_once(&format!("</{tag}>")));
+        let reminder = || rest.strip_prefix(REMINDER)?.strip_prefix('>')?.split_once(&format!("</{REMINDER}>"));
         if let Some((inside, behind)) = closed {
             found.push(inside);
+            rest = behind;
+        } else if let Some((inside, behind)) = reminder() {
+            found.extend(guide(inside));
             rest = behind;
         }
     }
     found
+}
+
+/// The project's rules in a reminder, without the program's words in front and behind.
+fn guide(reminder: &str) -> Option<&str> {
+    let (name, rules) = reminder[reminder.find("Contents of ")?..].split_once('\n')?;
+    GUIDES.iter().any(|guide| name.contains(guide)).then(|| rules.split("IMPORTANT: this context").next().unwrap_or(""))
 }
 
 /// A user's text without the content of known program tags.
