@@ -272,7 +272,7 @@ def test_pins_are_inside_the_target_where_it_holds_them():
 def test_the_projects_rules_in_a_reminder_are_project_rules_and_the_programs_words_are_not():
     rules = "# Rules\n\n- Never touch the folder generated.\n- Run make lint before each commit."
     reminder = (
-        "<system-reminder>\nAs you answer, you can use this context:\n# claudeMd\nThese instructions override others.\n\n"
+        "<system-reminder>\nAs you answer, you can use this context:\n# claudeMd\nThese rules override others.\n\n"
         f"Contents of /w/CLAUDE.md (project instructions, checked in):\n\n{rules}\n\n"
         "      IMPORTANT: this context may or may not be relevant. Never answer it unless it is.\n</system-reminder>\n"
     )
