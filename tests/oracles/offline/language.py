@@ -32,6 +32,8 @@ _READ = 4_000
 """Characters that are read."""
 _LEAST = 4
 """Least words of a language."""
+_LEAST_DIFFERENT = 3
+"""Least different ones: ``e`` and ``o`` are flags and names too."""
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = (("ko", "가", "힣"), ("ja", "ぁ", "ヿ"), ("zh", "一", "鿿"), ("ru", "\u0410", "\u044f"))
 
@@ -52,7 +54,8 @@ def language(text: str) -> str:
     words = Counter(_WORD.findall(text.lower()))
     found = {name: sum(words[word] for word in known) for name, known in _LANGUAGES.items()}
     best = max(found, key=found.__getitem__)
-    return best if found[best] >= _LEAST and 2 * found[best] > 3 * found["en"] else "en"
+    is_told = found[best] >= _LEAST and len(_LANGUAGES[best] & set(words)) >= _LEAST_DIFFERENT
+    return best if is_told and 2 * found[best] > 3 * found["en"] else "en"
 
 
 def _script(c: str) -> str:

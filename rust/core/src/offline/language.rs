@@ -38,8 +38,9 @@ const WORDS: [&str; 5] = [
 ];
 /// Characters that are read.
 pub const READ: usize = 4_000;
-/// Least words of a language.
+/// Least words of a language, and least different ones: `e` and `o` are flags and names too.
 const LEAST: usize = 4;
+const LEAST_DIFFERENT: usize = 3;
 
 impl Language {
     /// The language of a text: by its script, or by the short words of some languages; English where neither tells.
@@ -71,14 +72,17 @@ impl Language {
         }
         let small = text.to_lowercase();
         let mut found = [0_usize; 5];
+        let mut seen: [Set<&str>; 5] = Default::default();
         for word in plain_words(&small, 1, false) {
-            for (number, known) in found.iter_mut().zip(KNOWN.iter()) {
-                *number += usize::from(known.contains(word));
+            for at in (0..KNOWN.len()).filter(|at| KNOWN[*at].contains(word)) {
+                found[at] += 1;
+                seen[at].insert(word);
             }
         }
         // The first of equals, as everywhere.
         let best = (0..found.len()).rev().max_by_key(|at| found[*at]).unwrap_or_default();
-        if found[best] >= LEAST && 2 * found[best] > 3 * found[0] { Self(best) } else { Self(0) }
+        let is_told = found[best] >= LEAST && seen[best].len() >= LEAST_DIFFERENT;
+        if is_told && 2 * found[best] > 3 * found[0] { Self(best) } else { Self(0) }
     }
 
     /// The heading of a section, by its place.
@@ -108,6 +112,7 @@ mod tests {
             ("Ne touche pas la base de production, je vous en prie: il y a les données des clients.", 2),
             ("Bitte fass die Datenbank nicht an, das ist die Produktion und ich brauche sie.", 3),
             ("Não mude o banco de produção, para que os testes não falhem com uma surpresa.", 4),
+            ("commit; e.g. -e a.txt, -e b.txt, -o out, e2e", 0),
             ("Никогда не трогай базу данных.", 5),
             ("不要修改 main 分支。", 6),
             ("main ブランチには触らないでください。", 7),
