@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from .announced import settle
 from .runs import command
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ class Renamed:
         return any(one in self.names and self.names[one][1] >= last for one in name.split("."))
 
 
-def reconcile(lines: Iterable[Line], later: Iterable[Line], spoken: Sequence[Part]) -> None:
-    """Lowers the lines that were taken back in the zone or behind it, and raises what corrects them."""
+def reconcile(lines: list[Line], later: Sequence[Line], spoken: Sequence[Part]) -> None:
+    """Lowers what was taken back in the zone or behind it, raises what corrects it, takes out what only announces."""
+    settle(lines, later, spoken)
     said = [line for line in lines if line.section in {"Rules", "Requests", "Decisions", "Open items", "Earlier"}]
     _refused(said, spoken)
     ordered = sorted([*said, *later], key=lambda line: (line.at, line.number))[-_MOST:]

@@ -2,6 +2,7 @@
 //!
 //! `tests/oracles/offline` is the slow version of this folder: a property test holds both to the same text.
 
+mod announced;
 mod arguments;
 mod choose;
 mod claims;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use trimtab_tokens::cancel::poll_now;
 
+use super::announced::settle;
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern};
@@ -35,9 +36,11 @@ const RECENT: usize = 6;
 /// Number of last statements that are compared; 3 MB of recorded sessions have 2,100.
 const MOST: usize = 5_000;
 
-/// Lowers the lines that were retracted in the zone or after it (`later`), and raises the corrections.
-pub fn reconcile(lines: &mut [Line], later: &mut [Line], spoken: &[&Part]) {
+/// Lowers the lines that were retracted in the zone or after it (`later`), raises the corrections, and takes out what was
+/// only announced.
+pub fn reconcile(lines: &mut Vec<Line>, later: &mut [Line], spoken: &[&Part]) {
     use Section::{Decisions, Earlier, OpenItems, Requests, Rules};
+    settle(lines, later, spoken);
     let mut statements: Vec<&mut Line> = lines
         .iter_mut()
         .filter(|line| matches!(line.section, Rules | Requests | Decisions | OpenItems | Earlier))

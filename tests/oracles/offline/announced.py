@@ -1,0 +1,80 @@
+"""Statements of the assistant that only announce: what follows them says more."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oracles.offline.parts import Part
+
+    from .text import Line
+
+_LEAD = (
+    r"(?:(?:ok(?:ay)?|good|great|perfect|right|alright|excellent|wait|now|next|first|then|finally|sure|so|and|also"
+    r"|you['\u2019]?re (?:absolutely )?right|(?:good|great) (?:idea|point|question|call))[,.!:;]? (?:- )?)*"
+    r"(?:(?:once|now that|if|after|before|when|while|until|since|as)\b(?:[^,]{1,120},|[^,]{1,40}) )?"
+)
+_VERBS = (
+    r"(?:add|apply|build|change|check|clean|commit|confirm|create|debug|examine|explore|find|fix|implement|insert|install"
+    r"|investigate|look|modify|move|pass|read|reconsider|refactor|remove|rename|replace|run|search|see|start|store|test|trace|try"
+    r"|understand|update|verify|wire|write)"
+)
+_INTENDS = re.compile(
+    _LEAD + r"(?:let me|let['\u2019]s|i['\u2019]ll|i will"
+    r"|i(?:['\u2019]m| am) (?:(?:now|also|still|just) )?(?:about to|not \w+ing|\w+ing)"
+    r"|(?:i|we) (?:now |also |still )?(?:need|have) to (?:also )?" + _VERBS + r"|we['\u2019]ll"
+    r"|we (?:can|could|should) (?:also )?(?:check|find|list|look|navigate|open|run|start|try|use the)"
+    r"|it would be (?:a good idea|good|useful|best) to"
+    r"|i['\u2019]ve (?:loaded|read)|proceeding (?:to|with)|using the .{1,40} (?:skill|workflow))\b",
+    re.IGNORECASE,
+)
+_STEP = re.compile(r"(?:now,? |(?:step|phase|task) \d+\w?[:.] )" + _VERBS + r"(?:ing)?\b", re.IGNORECASE)
+_READY = re.compile(
+    _LEAD + r"(?:(?:good|great) (?:idea|point|question|catch) .{0,60}\.\Z|i (?:now )?(?:have (?:all|everything|enough"
+    r"|a (?:good|clear|full|complete|comprehensive|better) (?:picture|understanding)"
+    r"|the (?:full |complete )?(?:context|picture|info))\b"
+    r"|(?:see|understand)(?: (?:now|it|this|the [\w ]{1,20}))?\.\Z))",
+    re.IGNORECASE,
+)
+_WAITS = re.compile(
+    r"^still (?:no|waiting)\b|\bno (?:new |final )?(?:completion|output|result|response)(?: signal)? yet\b"
+    r"|\b(?:is|are) taking (?:a (?:moment|few|while)|longer|some time)\b"
+    r"|[;,] (?:so |but |and |then )?i['\u2019](?:ll|m) (?:also |now )?(?:keep \w+ing|continu|wait|monitor|poll|watch)"
+    r"|^(?:[\w-]+ ){0,3}(?:agents?|workers?|it|they|all|both|two|three|others?|jobs?|builds?|tests?|suite|commands?)\b"
+    r".{0,20}\bstill (?:\w+ )?(?:running|working|active|waiting|pending|in progress|completing|returning)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"(?:would you|do you want|(?:do you )?want me|shall i|should i|can you|could you|which (?:approach|option|one))\b"
+    r".*\?\Z",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(
+    r"\b(?:us(?:e|ing)|go(?:ing)? with|switch\w*|choos\w+|pick\w*|prefer\w*|stor(?:e|ing)|skip\w*)\b"
+    r".*\b(?:because|instead of|rather than|since|so that)\b",
+    re.IGNORECASE,
+)
+
+
+def announces(text: str) -> bool:
+    """Whether a sentence only announces, or says that the speaker looked or waits."""
+    found = _INTENDS.match(text) or _STEP.match(text) or _READY.match(text) or _WAITS.search(text)
+    return bool(found) and not _CHOICE.search(text)
+
+
+def settle(lines: list[Line], later: Sequence[Line], spoken: Sequence[Part]) -> None:
+    """Takes out decisions that only announce, unless they are the last words, and questions that were answered."""
+    last = max((line.at for line in lines if line.section == "Decisions"), default=None)
+    answered = max((part.at for part in spoken if part.kind == "user"), default=-1)
+    lines[:] = [
+        line
+        for line in lines
+        if line.section != "Decisions"
+        or not (
+            (announces(line.text) and (line.at != last or later or _READY.match(line.text)))
+            or (line.at < answered and _ASKS.match(line.text))
+        )
+    ]
