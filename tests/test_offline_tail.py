@@ -64,9 +64,9 @@ def test_an_edit_that_goes_well_in_the_tail_resolves_the_one_that_failed():
     path = {"file_path": "/srv/app/load.py"}
     zone = tool(1, "Edit", path, "String to replace not found in file.", failed=True)
     told_again = told(zone, tool(2, "Edit", path, "ok", failed=False))
-    assert told_again["Errors"] == ["String to replace not found in file. (resolved)"]
+    assert told_again["Errors"] == ["String to replace not found in file. (load.py) (resolved)"]
     unknown = told(zone, tool(2, "Edit", path, "ok"))
-    assert unknown["Errors"] == ["String to replace not found in file. (a later call shows none)"]
+    assert unknown["Errors"] == ["String to replace not found in file. (load.py) (a later call shows none)"]
 
 
 def test_tests_that_fail_without_an_exit_code_are_quoted():

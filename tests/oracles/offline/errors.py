@@ -8,7 +8,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from .faults import faults
-from .runs import Endings, command, looks, outcome, target
+from .runs import Endings, command, file, looks, outcome, refused, target
 from .text import Line, clean
 
 if TYPE_CHECKING:
@@ -33,16 +33,19 @@ def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Itera
     found: dict[str, _Fault] = {}
     endings = Endings()
     for part in parts:
-        if part.kind != "result":
+        if part.kind != "result" or refused(part):
             continue
         call = calls.get(part.id)
         key = target(call)
         failed = outcome(part).failed
         if not failed:
             endings.well(key, part.at, is_ok=outcome(part).is_ok)
+        if not failed and not outcome(part).shows_failure:
+            continue
         if not failed and call and (_VIEWS.match(call.name) or looks(command(call))):
             continue
-        for text in _told_once(part):
+        name = file(call) if part.is_error is True else ""
+        for text in [_about(part, name)] if name else _told_once(part):
             alike = _alike(text)
             if part.at >= size and alike not in found:
                 continue
@@ -81,9 +84,22 @@ _COUNTED = re.compile(r"[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
+def _about(part: Part, name: str) -> str:
+    """The first line of a refused change or read, with the file's name: the lines behind it quote the call."""
+    line = clean(_untagged(part.text).split("\n")[0], 200)
+    short = name.rsplit("/", maxsplit=1)[-1]
+    return line if short in line or "/" in line else f"{line} ({clean(short, 80)})"
+
+
+def _untagged(text: str) -> str:
+    return text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
+
+
 def _told_once(part: Part) -> list[str]:
     """The error lines of a result, without those that another one holds, and without the count of the tests."""
-    lines = list(faults(part.text)) or ([clean(part.text, 200)] if part.is_error and len(part.text) > 16 else [])
+    lines = list(faults(part.text)) or (
+        [clean(_untagged(part.text), 200)] if part.is_error and len(part.text) > 16 else []
+    )
     bare = [line.removeprefix("E ") for line in lines]
     held = [one for at, one in enumerate(lines) if not any(bare[at] in more for more in lines if more != one)]
     return [one for one in held if not _COUNTED.match(one)]

@@ -40,7 +40,8 @@ _SURE = re.compile(
 )
 _LOCATED = re.compile(r"[^\s:]+(?::\d+)+: (?:fatal )?error\b")
 _LISTED = re.compile(
-    r"\s*\d+(?:→|\t)|[+-]|\S+[:-]\d+[:-]\s|.*[{;]\s*$"
+    r"\s*\d+(?:→|\t)|[+-]|\s+[+-]\s|\s*[$>]\s|\S+[:-]\d+[:-]\s|.*[{;]\s*$|.*[\"'`],\s*$"
+    r"|\s*[\w@~.-]*/[\w@~./-]*\s*$"
     r"|\s*[Ee]rrors?: ?\(?(?:none|null|0|false)\)?\s*$"
 )
 

@@ -26,13 +26,15 @@ _EXIT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TESTS = re.compile(
-    r"^.*\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b.*$|^test result:.*$"
-    r"|^Tests:.*$|^FAIL\b.*$",
-    re.MULTILINE,
+    r"\b\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing)?|errors?|problems?|issues?|tests?)\b|^test result:|^Tests:|^FAIL\b"
 )
 _LOOKS = re.compile(
     r"\s*(?:bash -l?c ['\"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"
-    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|git (?:diff|show|log|status|blame))\b"
+    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree"
+    r"|rev-parse|remote -v|branch -[arv]+)|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)"
+    r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)"
+    r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b"
+    r"|\s*sed ''(?: |\Z)"
 )
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _CHANGES = re.compile(
@@ -41,9 +43,16 @@ _CHANGES = re.compile(
 )
 
 
-_FAILING = re.compile(r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b")
+_FAILING = re.compile(r"\b[1-9]\d* (?:fail(?:ed|ing)?|errors?)\b|^test result: FAILED|^FAIL\b")
 _PASSING = re.compile(
-    r"\b[1-9]\d* (?:passed|passing)\b|\b0 (?:failed|failing|errors?|problems?|issues?)\b|^test result: ok"
+    r"\b[1-9]\d* pass(?:ed|ing)?\b|\b0 (?:fail(?:ed|ing)?|errors?|problems?|issues?)\b|^test result: ok"
+)
+_TOTALS = 5
+"""Lines before the last one about tests in which its counts may stand."""
+_REFUSED = re.compile(
+    r"\s*(?:the user doesn['\u2019]t want to (?:proceed|take this action)"
+    r"|(?:the )?user (?:rejected|declined|denied))\b",
+    re.IGNORECASE,
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _SHOWS = re.compile(r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)")
@@ -196,30 +205,49 @@ class Outcome:
 def outcome(result: Part) -> Outcome:
     """Outcome of a call as its result states it."""
     text = result.text[:2_000] + "\n" + result.text[-4_000:] if len(result.text) > 6_000 else result.text
-    tests = _TESTS.findall(text)
+    tests, fails = _tests(text)
     ends = [text[:600], text[-600:]] if len(text) > 1_200 else [text]
     codes = [*map(str, result.codes), *(code for end in ends for code in _EXIT.findall(end))]
     code = next((code for code in codes if int(code)), next(iter(codes), None))
     says_failed = result.is_error is True or (code is not None and int(code) != 0)
-    tests_fail = bool(tests and _FAILING.search(tests[-1]))
+    tests_fail = fails is True
     failed = says_failed or tests_fail
     lines = list(faults(result.text))
-    passed = not failed and bool(tests and _PASSING.search(tests[-1]))
+    passed = not failed and fails is False
     shows_failure = failed or (not passed and bool(lines))
     says_ok = not says_failed and (result.is_error is False or code is not None)
     is_ok = says_ok and not result.hidden and not shows_failure
     if code is None or (int(code) == 0 and (result.is_error or is_ok)):
-        word = "failed" if says_failed else "ok" if is_ok else ""
+        word = "refused by the user" if refused(result) else "failed" if says_failed else "ok" if is_ok else ""
     else:
         word = f"exit {code}"
     if result.hidden and says_ok and not shows_failure:
         word = NOT_KNOWN + result.hidden
-    shown = clean(tests[-1], 100) if tests else ""
+    shown = tests
     if not says_failed and not is_ok:
         fault = next((line for line in lines if not line.startswith("Traceback (")), next(iter(lines), ""))
         fault = "" if tests_fail or passed else clean(fault, 100)
         shown = OUTPUT_SHOWS + "; ".join(filter(None, [fault, shown])) if shown or fault else ""
     return Outcome("; ".join(filter(None, [word, shown])), failed, shows_failure, is_ok)
+
+
+def refused(result: Part) -> bool:
+    """Whether the user did not allow the call of a result."""
+    return result.is_error is True and bool(_REFUSED.match(result.text))
+
+
+def _tests(text: str) -> tuple[str, bool | None]:
+    """The last line that reports the result of tests, behind the one before it that has a count if it has none."""
+    lines = text.split("\n")
+    told = [at for at, line in enumerate(lines) if _TESTS.search(line)]
+    if not told:
+        return "", None
+    last = told[-1]
+    for at in reversed(told):
+        fails = True if _FAILING.search(lines[at]) else False if _PASSING.search(lines[at]) else None
+        if last - at <= _TOTALS and fails is not None:
+            return "; ".join(clean(lines[one], 100) for one in sorted({at, last})), fails
+    return clean(lines[last], 100), None
 
 
 class Endings:
@@ -265,12 +293,19 @@ def plain(text: str) -> str:
     return " ".join(_VERBOSE.sub("", _SHOWS.sub("", text[:2_000])).split()) or text[:200]
 
 
+def file(call: Part | None) -> str:
+    """File of a call, empty for a shell command."""
+    if call is None or command(call):
+        return ""
+    return next((str(call.args[key]) for key in ("file_path", "path", "notebook_path") if key in call.args), "")
+
+
 def target(call: Part | None) -> str:
     """Target of a call: its command, or its file."""
     if call is None:
         return ""
     if text := command(call):
         return plain(text)
-    path = next((str(call.args[key]) for key in ("file_path", "path", "notebook_path") if key in call.args), "")
+    path = file(call)
     changes = EDITS.search(call.name) or WRITES.search(call.name)
     return f"{'change' if changes else call.name} {path or call.text[:200]}"

@@ -8,7 +8,7 @@ use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
-use super::pattern::{length, pattern};
+use super::pattern::{length, pattern, strip};
 use super::text::clean;
 use super::tool_runs::looks;
 use super::words::Map;
@@ -37,14 +37,18 @@ pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line>
         poll_now();
         let call = calls.get(part.id.as_str());
         let key = call.map_or("", |call| call.target());
+        if part.is_refused() {
+            continue;
+        }
         let failed = part.failed();
         if !failed {
             endings.well(key, part.at, part.is_ok());
-            if call.is_some_and(|call| VIEWS.is_match(&call.name) || looks(call.shell())) {
+            if !part.shows_failure() || call.is_some_and(|call| VIEWS.is_match(&call.name) || looks(call.shell())) {
                 continue;
             }
         }
-        for text in distinct_errors(part) {
+        let file = call.map(|call| call.file()).filter(|_| part.is_error == Some(true)).unwrap_or_default();
+        for text in if file.is_empty() { distinct_errors(part) } else { vec![about(part, &file)] } {
             let key_of_kind = kind_key(&text);
             if part.at >= size && !found.contains(&key_of_kind) {
                 continue;
@@ -93,11 +97,26 @@ pub fn successes(parts: &[&Part]) -> Endings {
     endings
 }
 
+/// The first line of a refused change or read, with the file's name: the lines behind it quote the call.
+fn about(part: &Part, file: &str) -> String {
+    let text = untagged(&part.text);
+    let line = clean(text.split('\n').next().unwrap_or_default(), 200);
+    let name = file.rsplit('/').next().unwrap_or_default();
+    if line.contains(name) || line.contains('/') { line } else { format!("{line} ({})", clean(name, 80)) }
+}
+
+/// A text without the tags of an error around it.
+fn untagged(text: &str) -> &str {
+    let text = strip(text);
+    let text = text.strip_prefix("<tool_use_error>").unwrap_or(text);
+    strip(text.strip_suffix("</tool_use_error>").unwrap_or(text))
+}
+
 /// The error lines of a result, without lines that another line contains, and without counts of tests.
 fn distinct_errors(part: &Part) -> Vec<String> {
     let mut lines = part.faults().to_vec();
     if lines.is_empty() && part.is_error == Some(true) && length(&part.text) > 16 {
-        lines.push(clean(&part.text, 200));
+        lines.push(clean(untagged(&part.text), 200));
     }
     let is_held = |line: &&String| {
         let bare = line.strip_prefix("E ").unwrap_or(line);

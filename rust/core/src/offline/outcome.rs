@@ -14,21 +14,30 @@ pattern!(
     r" with (?:exit )?(?:code|status):? )(-?[0-9]{1,10})(?:</\w+>)?[.\]>]*\r?$",
 );
 pattern!(
-    pub(super) TESTS = r"\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b",
+    pub(super) TESTS = r"\b\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing)?|errors?|problems?|issues?|tests?)\b",
     r"|^test result:|^Tests:|^FAIL\b",
 );
 pattern!(
     /// Words of every line that [`TESTS`] matches: found without a look at the limits of words.
     TEST_WORDS = r" (?:pass|fail|error|problem|issue|test)|test result:|Tests:|FAIL"
 );
-pattern!(FAILING = r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b");
+pattern!(FAILING = r"\b[1-9]\d* (?:fail(?:ed|ing)?|errors?)\b|^test result: FAILED|^FAIL\b");
 
 pattern!(
-    PASSING = r"\b[1-9]\d* (?:passed|passing)\b|\b0 (?:failed|failing|errors?|problems?|issues?)\b|^test result: ok"
+    PASSING = r"\b[1-9]\d* pass(?:ed|ing)?\b|\b0 (?:fail(?:ed|ing)?|errors?|problems?|issues?)\b|^test result: ok"
 );
+
+pattern!(
+    /// The start of a result of a call that the user did not allow.
+    REFUSED = r"(?i)^\s*(?:the user doesn['’]t want to (?:proceed|take this action)|(?:the )?user (?:rejected|declined|denied))\b"
+);
+/// The outcome of a call that the user did not allow.
+const NOT_ALLOWED: &str = "refused by the user";
 
 /// Characters at each end of a result in which an exit code is looked for: agents write a few lines around the output.
 const MARGIN: usize = 600;
+/// Lines before the last one about tests in which its counts may stand: runners end with a few lines of totals.
+const TOTALS: usize = 5;
 /// Before the reason why the outcome of a command is not known.
 pub const NOT_KNOWN: &str = "not known, ";
 /// Before the words that a result of unknown outcome shows.
@@ -60,6 +69,7 @@ impl Part {
         let word = match code {
             _ if hidden.is_some() => format!("{NOT_KNOWN}{}", hidden.unwrap_or_default()),
             Some(code) if !is_zero(code) || !(is_ok || self.is_error == Some(true)) => format!("exit {code}"),
+            _ if self.is_refused() => NOT_ALLOWED.to_owned(),
             _ if self.says_failed() => "failed".to_owned(),
             _ if is_ok => "ok".to_owned(),
             _ => String::new(),
@@ -70,6 +80,11 @@ impl Part {
         let quoted = fault.into_iter().chain(tests.clone()).collect::<Vec<_>>().join("; ");
         let introduced = if is_known || quoted.is_empty() { quoted } else { format!("{OUTPUT_SHOWS}{quoted}") };
         [word, introduced].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether the user did not allow the call: nothing went wrong.
+    pub fn is_refused(&self) -> bool {
+        self.is_error == Some(true) && REFUSED.is_match(&self.text)
     }
 
     fn says_failed(&self) -> bool {
@@ -87,11 +102,8 @@ impl Part {
             } else {
                 std::borrow::Cow::Borrowed(self.text.as_str())
             };
-            let tests = tests_in(&text);
-            let tests_fail = tests.and_then(|line| {
-                if FAILING.is_match(line) { Some(true) } else { PASSING.is_match(line).then_some(false) }
-            });
-            Stated { code: exit_code(&self.codes, &text), tests: tests.map(|line| clean(line, 100)), tests_fail }
+            let (tests, tests_fail) = tests_in(&text);
+            Stated { code: exit_code(&self.codes, &text), tests, tests_fail }
         })
     }
 }
@@ -109,18 +121,39 @@ fn is_zero(code: &str) -> bool {
     code.trim_start_matches('-').bytes().all(|digit| digit == b'0')
 }
 
-/// The last line that reports the result of tests.
-fn tests_in(text: &str) -> Option<&str> {
-    let mut end = text.len();
+/// The last line that reports the result of tests, and whether it counts failures; behind the line before it that does if it
+/// does not itself.
+fn tests_in(text: &str) -> (Option<String>, Option<bool>) {
+    let (mut last, mut end): (Option<&str>, usize) = (None, text.len());
     for word in TEST_WORDS.find_all(text).into_iter().rev() {
-        if word.start < end {
-            let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
-            let line = text[start..].split('\n').next().unwrap_or_default();
-            if TESTS.is_match(line) {
-                return Some(line);
+        if word.start >= end {
+            continue;
+        }
+        let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[start..].split('\n').next().unwrap_or_default();
+        end = start;
+        if !TESTS.is_match(line) {
+            continue;
+        }
+        let fails = if FAILING.is_match(line) { Some(true) } else { PASSING.is_match(line).then_some(false) };
+        match last {
+            None if fails.is_some() => return (Some(clean(line, 100)), fails),
+            None => last = Some(&text[start..]),
+            Some(rest) => {
+                let between = &text[start..text.len() - rest.len()];
+                if between.matches('\n').count() > TOTALS {
+                    break;
+                }
+                if fails.is_some() {
+                    return (Some(format!("{}; {}", clean(line, 100), told(rest))), fails);
+                }
             }
-            end = start;
         }
     }
-    None
+    (last.map(told), None)
+}
+
+/// The first line, cleaned.
+fn told(text: &str) -> String {
+    clean(text.split('\n').next().unwrap_or_default(), 100)
 }

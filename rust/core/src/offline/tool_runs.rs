@@ -16,7 +16,10 @@ pattern!(pub EDITS = r"(?i)edit|replace|patch|update|notebook|insert");
 pattern!(pub WRITES = r"(?i)write|create|save");
 pattern!(
     LOOKS = r#"^\s*(?:bash -l?c ['"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"#,
-    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|git (?:diff|show|log|status|blame))\b",
+    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree",
+    r"|rev-parse|remote -v|branch -[arv]+)|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)",
+    r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)",
+    r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b|^\s*sed ''(?: |$)",
 );
 pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(BETWEEN = r"&&|\|\|?|;|\n");
@@ -52,14 +55,22 @@ impl Part {
         })
     }
 
+    /// The file of a call, empty for a shell command and where there is none.
+    pub fn file(&self) -> String {
+        if !self.shell().is_empty() {
+            return String::new();
+        }
+        let path = ["file_path", "path", "notebook_path"].into_iter().find_map(|key| self.arguments.get(key));
+        path.map(Value::words).unwrap_or_default()
+    }
+
     /// The target of a call: its command, or its file.
     pub fn target(&self) -> &str {
         self.target.get_or_init(|| {
             if !self.shell().is_empty() {
                 return plain(self.shell());
             }
-            let path = ["file_path", "path", "notebook_path"].into_iter().find_map(|key| self.arguments.get(key));
-            let path = path.map(Value::words).filter(|path| !path.is_empty());
+            let path = Some(self.file()).filter(|path| !path.is_empty());
             let path = path.unwrap_or_else(|| head(&self.text, 200).to_owned());
             let changes = EDITS.is_match(&self.name) || WRITES.is_match(&self.name);
             format!("{} {path}", if changes { "change" } else { &self.name })

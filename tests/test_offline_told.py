@@ -1,0 +1,146 @@
+"""The offline summary tells errors that are errors, commands that do something, and decisions that are made."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.offline_cases import ask, said, sections, tool
+from support.runs import ran
+from trimtab.summarize.offline import offline
+
+REFUSAL = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. The user said: leave it as it is"
+)
+
+
+def told(*messages, after=()) -> dict[str, list[str]]:
+    """The sections of a summary of some messages."""
+    return sections(offline(ask(list(messages), 1_000, after=tuple(after))))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$ linter check --error-on-warnings",
+        "> shop@1.2.0 check-errors",
+        "node_modules/check-error/README.md",
+        "  + plan_error_fix: Planning error fixes",
+        '  status: "failed",',
+    ],
+)
+def test_an_echoed_command_a_path_a_change_and_a_field_are_no_errors(line):
+    found = told(*ran("anthropic", "make all", f"cc -c a.c\n{line}\ndone"))
+    assert "Errors" not in found
+    assert found["Commands"] == ["`make all`"]
+
+
+@pytest.mark.parametrize("line", ["error: no such column: price", "src/a.c:3:5: error: expected an expression"])
+def test_an_error_line_is_one(line):
+    assert told(*ran("anthropic", "make all", f"cc -c a.c\n{line}\ndone"))["Errors"] == [line]
+
+
+TOTALS = "error: connection refused\n\n 41 pass\n {} fail\n 93 expect() calls\nRan 41 tests across 5 files. [0.8s]"
+
+
+def test_an_error_that_passing_tests_log_is_none():
+    found = told(*ran("anthropic", "bun test", TOTALS.format(0), is_error=False))
+    assert found["Commands"] == ["`bun test`: ok; 0 fail; Ran 41 tests across 5 files. [0.8s]"]
+    assert "Errors" not in found
+
+
+def test_an_error_of_failing_tests_is_one():
+    found = told(*ran("anthropic", "bun test", TOTALS.format(2)))
+    assert found["Commands"] == ["`bun test`: output shows: 2 fail; Ran 41 tests across 5 files. [0.8s]"]
+    assert found["Errors"] == ["error: connection refused"]
+
+
+def test_a_count_far_before_the_last_line_about_tests_is_not_theirs():
+    far = "0 errors\n" + "a.c\n" * 9 + "Ran 41 tests across 5 files."
+    assert told(*ran("anthropic", "bun test", far))["Commands"] == [
+        "`bun test`: output shows: Ran 41 tests across 5 files."
+    ]
+
+
+def test_an_edit_that_does_not_fit_is_told_with_its_file_and_without_the_text_it_looked_for():
+    quoted = 'title="Error Fix Plan"\nstatus: "failed", error: none of it'
+    result = f"<tool_use_error>String to replace not found in file.\nString: {quoted}</tool_use_error>"
+    edit = {"file_path": "/srv/shop/src/plan.tsx", "old_string": quoted, "new_string": "x"}
+    assert told(*tool(1, "Edit", edit, result, failed=True))["Errors"] == [
+        "String to replace not found in file. (plan.tsx)"
+    ]
+
+
+def test_a_failed_call_with_a_path_in_its_error_is_told_as_it_stands():
+    search = {"path": "/srv/shop/src", "pattern": "price"}
+    result = "ENOENT: no such file or directory, posix_spawn '/opt/rg'"
+    assert told(*tool(1, "Grep", search, result, failed=True))["Errors"] == [result]
+
+
+def test_a_call_that_the_user_refuses_is_no_error_and_did_not_fail():
+    found = told(*ran("anthropic", "make deploy", REFUSAL, is_error=True))
+    assert found["Commands"] == ["`make deploy`: refused by the user"]
+    assert found["Requests"] == ["leave it as it is"]
+    assert "Errors" not in found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git remote -v",
+        "time git ls-files src",
+        "gh pr view 12 --json state",
+        "kubectl describe pod web-1",
+        "tracker --readonly list",
+        "tracker add --help",
+        "sed 's/a/b/' notes.txt",
+    ],
+)
+def test_a_command_that_only_looks_is_not_told(command):
+    assert told(*ran("anthropic", command, "some lines\nof output"), *ran("anthropic", "make all", "cc", 2))[
+        "Commands"
+    ] == ["`make all`"]
+
+
+@pytest.mark.parametrize("command", ["git remote set-url origin x", "npm run list-prices", "sed -i 's/a/b/' notes.txt"])
+def test_a_command_that_does_something_is_told(command):
+    assert told(*ran("anthropic", command, "done"))["Commands"] == [f"`{command}`"]
+
+
+FOUND = said("assistant", "The parser reads the flag twice, once for each codec.")
+LAST = said("assistant", "Both codecs read it once now, and the tests of the parser pass.")
+NEXT = "I'll move the flag into the codec."
+
+
+def decided(*messages, after=()) -> list[str]:
+    """The decisions of a summary of some messages."""
+    return told(*messages, after=after)["Decisions"]
+
+
+def test_what_is_only_announced_goes_when_something_is_said_after_it():
+    steps = [
+        said("assistant", "Now let me look at the parser. It is in two files, which read the same flag."),
+        FOUND,
+        LAST,
+    ]
+    assert decided(*steps)[0] == "It is in two files, which read the same flag."
+    assert not any("let me look" in line for line in decided(*steps))
+
+
+def test_the_last_announcement_is_the_next_step_until_something_is_said_after_it():
+    open_items = told(FOUND, said("assistant", NEXT))["Open items"]
+    assert open_items == [f"last said: {NEXT}"]
+    found = told(FOUND, said("assistant", NEXT), after=[LAST])
+    assert not any(NEXT in line for lines in found.values() for line in lines)
+
+
+def test_a_choice_with_its_reason_stays():
+    choice = "I'll use a list instead of a map, so that the order of the flags stays."
+    assert choice in decided(said("assistant", choice), FOUND, LAST)
+
+
+def test_a_question_that_the_user_answered_goes():
+    question = "Which option do you prefer, the old parser or the new one?"
+    asked = said("assistant", f"{FOUND['content']} {question}")
+    answer = said("user", "The new one, with its tests in tests/test_new.py.")
+    assert question in decided(asked, LAST)
+    assert question not in decided(asked, answer, LAST)
