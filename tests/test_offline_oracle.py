@@ -41,7 +41,7 @@ PHRASES = (
     "12 passed in 0.31s",
     "error: refused\n 41 pass\n 0 fail\n 93 expect() calls\nRan 41 tests across 5 files.",
     " 40 pass\n 1 fail\nRan 41 tests.",
-    "$ linter --error-on-warnings\nnode_modules/check-error/a.js\n  + an error\n  status: \"failed\",",
+    '$ linter --error-on-warnings\nnode_modules/check-error/a.js\n  + an error\n  status: "failed",',
     "<tool_use_error>String to replace not found in file.\nString: an error</tool_use_error>",
     "The user doesn\u2019t want to proceed with this tool use. The user said: no error, leave it",
     "Good, now let me read the parser. I\u2019m checking it; the agents are still running.",

@@ -39,6 +39,15 @@ def test_an_error_line_is_one(line):
     assert told(*ran("anthropic", "make all", f"cc -c a.c\n{line}\ndone"))["Errors"] == [line]
 
 
+@pytest.mark.parametrize("shown", ["exit: {}", "exit={}", "rc={}", "EXIT: {}"])
+def test_an_exit_code_that_the_command_prints_is_its_own(shown):
+    command = 'make all; echo "exit: $?"'
+    failed = ran("anthropic", command, f"cc -c a.c\n{shown.format(2)}", is_error=False)
+    assert told(*failed)["Commands"] == [f"`{command}`: exit 2"]
+    went_well = ran("anthropic", command, f"cc -c a.c\n{shown.format(0)}", is_error=False)
+    assert told(*went_well)["Commands"] == [f"`{command}`: ok"]
+
+
 TOTALS = "error: connection refused\n\n 41 pass\n {} fail\n 93 expect() calls\nRan 41 tests across 5 files. [0.8s]"
 
 

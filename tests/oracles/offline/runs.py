@@ -20,7 +20,8 @@ EDITS = re.compile(r"edit|replace|patch|update|notebook|insert", re.IGNORECASE)
 WRITES = re.compile(r"write|create|save", re.IGNORECASE)
 
 _EXIT = re.compile(
-    r"^(?:exit (?:code|status):? ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: "
+    r"^(?:exit (?:code|status):? ?|(?:exit|rc)[:=] ?|<(?:returncode|return_code|exit_?code)>"
+    r"|command executed .*\bexit code: "
     r"|[\[<]?(?:(?:(?:the )?(?:process|command|program)|shellid: ?\w+) )?(?:exited|completed|finished|failed"
     r"|terminated) with (?:exit )?(?:code|status):? )(-?[0-9]{1,10})(?:</\w+>)?[.\]>]*\r?$",
     re.IGNORECASE | re.MULTILINE,

@@ -9,7 +9,7 @@ use super::text::clean;
 
 pattern!(
     /// A line in which an agent states a command's exit code.
-    pub(super) EXIT = r"(?im)^(?:exit (?:code|status):? ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: ",
+    pub(super) EXIT = r"(?im)^(?:exit (?:code|status):? ?|(?:exit|rc)[:=] ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: ",
     r"|[\[<]?(?:(?:(?:the )?(?:process|command|program)|shellid: ?\w+) )?(?:exited|completed|finished|failed|terminated)",
     r" with (?:exit )?(?:code|status):? )(-?[0-9]{1,10})(?:</\w+>)?[.\]>]*\r?$",
 );
