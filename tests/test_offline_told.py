@@ -63,6 +63,21 @@ def test_an_error_of_failing_tests_is_one():
     assert found["Errors"] == ["error: connection refused"]
 
 
+def test_an_error_behind_the_totals_of_passing_tests_is_one():
+    lint = "src/a.c:3:5: error: expected an expression"
+    found = told(*ran("anthropic", "make all", f"{TOTALS.format(0)}\n{lint}", is_error=True))
+    assert found["Errors"] == [lint]
+
+
+def test_an_error_that_passing_tests_log_is_none_where_another_test_fails():
+    failed = TOTALS.format(1).replace("\n\n", "\nerror: expected 2, got 3\n(fail) sum\n\n")
+    steps = [*ran("anthropic", "bun test", failed, is_error=True), *ran("anthropic", "bun test", TOTALS.format(0), 2)]
+    assert {*told(*steps)["Errors"]} == {
+        "error: expected 2, got 3 (a later call shows none)",
+        "(fail) sum (a later call shows none)",
+    }
+
+
 def test_a_count_far_before_the_last_line_about_tests_is_not_theirs():
     far = "0 errors\n" + "a.c\n" * 9 + "Ran 41 tests across 5 files."
     assert told(*ran("anthropic", "bun test", far))["Commands"] == [
@@ -83,6 +98,11 @@ def test_a_failed_call_with_a_path_in_its_error_is_told_as_it_stands():
     search = {"path": "/srv/shop/src", "pattern": "price"}
     result = "ENOENT: no such file or directory, posix_spawn '/opt/rg'"
     assert told(*tool(1, "Grep", search, result, failed=True))["Errors"] == [result]
+
+
+def test_a_plan_that_the_user_does_not_approve_is_no_error():
+    result = "User chose to stay in plan mode and continue planning"
+    assert "Errors" not in told(*tool(1, "ExitPlanMode", {"plan": "x"}, result, failed=True))
 
 
 def test_a_call_that_the_user_refuses_is_no_error_and_did_not_fail():

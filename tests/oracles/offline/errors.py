@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
-from .faults import faults
 from .runs import Endings, command, file, looks, outcome, refused, target
 from .text import Line, clean
 
@@ -32,6 +31,8 @@ def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Itera
     """Error lines of the first ``size`` messages, each once, and whether the same action succeeded later."""
     found: dict[str, _Fault] = {}
     endings = Endings()
+    results = [part for part in parts if part.kind == "result"]
+    logged = {_alike(line) for part in results for line in outcome(part).logged}
     for part in parts:
         if part.kind != "result" or refused(part):
             continue
@@ -47,6 +48,8 @@ def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Itera
         name = file(call) if part.is_error is True else ""
         for text in [_about(part, name)] if name else _told_once(part):
             alike = _alike(text)
+            if alike in logged:
+                continue
             if part.at >= size and alike not in found:
                 continue
             fault = found.setdefault(alike, _Fault(text, part.at))
@@ -97,9 +100,9 @@ def _untagged(text: str) -> str:
 
 def _told_once(part: Part) -> list[str]:
     """The error lines of a result, without those that another one holds, and without the count of the tests."""
-    lines = list(faults(part.text)) or (
-        [clean(_untagged(part.text), 200)] if part.is_error and len(part.text) > 16 else []
-    )
+    lines = outcome(part).errors
+    if not lines and not outcome(part).tests_passed and part.is_error and len(part.text) > 16:
+        lines = [clean(_untagged(part.text), 200)]
     bare = [line.removeprefix("E ") for line in lines]
     held = [one for at, one in enumerate(lines) if not any(bare[at] in more for more in lines if more != one)]
     return [one for one in held if not _COUNTED.match(one)]

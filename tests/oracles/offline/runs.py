@@ -52,7 +52,7 @@ _TOTALS = 5
 """Lines before the last one about tests in which its counts may stand."""
 _REFUSED = re.compile(
     r"\s*(?:the user doesn['\u2019]t want to (?:proceed|take this action)"
-    r"|(?:the )?user (?:rejected|declined|denied))\b",
+    r"|(?:the )?user (?:rejected|declined|denied|chose to))\b",
     re.IGNORECASE,
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
@@ -195,18 +195,24 @@ class Outcome:
         failed: whether the result says that the call failed, or counts failed tests.
         shows_failure: that, or its output has an error line.
         is_ok: whether the result says that the call went well, and shows no failure.
+        tests_passed: whether its output says that no test failed.
+        errors: the error lines, behind the totals where tests passed.
+        logged: the error lines before them.
     """
 
     ending: str
     failed: bool
     shows_failure: bool
     is_ok: bool
+    tests_passed: bool
+    errors: list[str]
+    logged: list[str]
 
 
 def outcome(result: Part) -> Outcome:
     """Outcome of a call as its result states it."""
     text = result.text[:2_000] + "\n" + result.text[-4_000:] if len(result.text) > 6_000 else result.text
-    tests, fails = _tests(text)
+    tests, fails, behind = _tests(text)
     ends = [text[:600], text[-600:]] if len(text) > 1_200 else [text]
     codes = [*map(str, result.codes), *(code for end in ends for code in _EXIT.findall(end))]
     code = next((code for code in codes if int(code)), next(iter(codes), None))
@@ -229,7 +235,9 @@ def outcome(result: Part) -> Outcome:
         fault = next((line for line in lines if not line.startswith("Traceback (")), next(iter(lines), ""))
         fault = "" if tests_fail or passed else clean(fault, 100)
         shown = OUTPUT_SHOWS + "; ".join(filter(None, [fault, shown])) if shown or fault else ""
-    return Outcome("; ".join(filter(None, [word, shown])), failed, shows_failure, is_ok)
+    logged = [line for line in lines if line not in behind] if fails is False else []
+    errors = behind if fails is False else lines
+    return Outcome("; ".join(filter(None, [word, shown])), failed, shows_failure, is_ok, fails is False, errors, logged)
 
 
 def refused(result: Part) -> bool:
@@ -237,18 +245,22 @@ def refused(result: Part) -> bool:
     return result.is_error is True and bool(_REFUSED.match(result.text))
 
 
-def _tests(text: str) -> tuple[str, bool | None]:
-    """The last line that reports the result of tests, behind the one before it that has a count if it has none."""
+def _tests(text: str) -> tuple[str, bool | None, list[str]]:
+    """The last line that reports the result of tests, behind the one before it that has a count if it has none.
+
+    With whether it counts failures, and the error lines behind it if it says that there are none.
+    """
     lines = text.split("\n")
     told = [at for at, line in enumerate(lines) if _TESTS.search(line)]
     if not told:
-        return "", None
+        return "", None, []
     last = told[-1]
     for at in reversed(told):
         fails = True if _FAILING.search(lines[at]) else False if _PASSING.search(lines[at]) else None
         if last - at <= _TOTALS and fails is not None:
-            return "; ".join(clean(lines[one], 100) for one in sorted({at, last})), fails
-    return clean(lines[last], 100), None
+            shown = "; ".join(clean(lines[one], 100) for one in sorted({at, last}))
+            return shown, fails, [] if fails else list(faults("\n".join(lines[last + 1 :])))
+    return clean(lines[last], 100), None, []
 
 
 class Endings:

@@ -11,7 +11,7 @@ use super::part::{Kind, Part};
 use super::pattern::{length, pattern, strip};
 use super::text::clean;
 use super::tool_runs::looks;
-use super::words::Map;
+use super::words::{Map, Set};
 
 pattern!(VIEWS = r"(?i)^(?:read|view|cat|grep|glob|ls|search|fetch|open)");
 pattern!(COUNTED = r"^[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b");
@@ -31,9 +31,14 @@ struct Fault {
 }
 
 /// The distinct error lines of the first `size` messages, marked where the command or edit succeeded later.
+///
+/// An error line that passing tests log is none, nor where it comes again among failing ones.
 pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line> {
     let (mut found, mut endings) = (Ordered::<Fault>::default(), Endings::default());
-    for part in parts.iter().filter(|part| part.kind == Kind::Result) {
+    let results = || parts.iter().filter(|part| part.kind == Kind::Result);
+    let logged: Set<String> =
+        results().filter_map(|part| part.logged()).flat_map(|(lines, _)| lines).map(|line| kind_key(line)).collect();
+    for part in results() {
         poll_now();
         let call = calls.get(part.id.as_str());
         let key = call.map_or("", |call| call.target());
@@ -50,6 +55,9 @@ pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line>
         let file = call.map(|call| call.file()).filter(|_| part.is_error == Some(true)).unwrap_or_default();
         for text in if file.is_empty() { distinct_errors(part) } else { vec![about(part, &file)] } {
             let key_of_kind = kind_key(&text);
+            if logged.contains(&key_of_kind) {
+                continue;
+            }
             if part.at >= size && !found.contains(&key_of_kind) {
                 continue;
             }
@@ -114,8 +122,8 @@ fn untagged(text: &str) -> &str {
 
 /// The error lines of a result, without lines that another line contains, and without counts of tests.
 fn distinct_errors(part: &Part) -> Vec<String> {
-    let mut lines = part.faults().to_vec();
-    if lines.is_empty() && part.is_error == Some(true) && length(&part.text) > 16 {
+    let mut lines = part.logged().map_or_else(|| part.faults(), |(_, behind)| behind).to_vec();
+    if lines.is_empty() && part.logged().is_none() && part.is_error == Some(true) && length(&part.text) > 16 {
         lines.push(clean(untagged(&part.text), 200));
     }
     let is_held = |line: &&String| {

@@ -42,7 +42,8 @@ impl Part {
     }
 }
 
-fn faults(text: &str) -> Vec<String> {
+/// The error lines of a text, cleaned.
+pub(super) fn faults(text: &str) -> Vec<String> {
     // The only letter whose lower case has two characters, which changes byte offsets.
     let text = if text.contains('İ') { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
     let (mut found, mut searched) = (Vec::new(), 0);

@@ -3,6 +3,7 @@
 //! A call succeeded or failed only where a field of the message or an exit code says so. Otherwise there is what the
 //! output shows, which is quoted.
 
+use super::faults::faults;
 use super::part::{Part, Stated};
 use super::pattern::{head, length, pattern, tail};
 use super::text::clean;
@@ -29,7 +30,7 @@ pattern!(
 
 pattern!(
     /// The start of a result of a call that the user did not allow.
-    REFUSED = r"(?i)^\s*(?:the user doesn['’]t want to (?:proceed|take this action)|(?:the )?user (?:rejected|declined|denied))\b"
+    REFUSED = r"(?i)^\s*(?:the user doesn['’]t want to (?:proceed|take this action)|(?:the )?user (?:rejected|declined|denied|chose to))\b"
 );
 /// The outcome of a call that the user did not allow.
 const NOT_ALLOWED: &str = "refused by the user";
@@ -63,7 +64,7 @@ impl Part {
     /// How the call of a result ended: `ok`, `failed` or the exit code where it is stated, why it is not known where the
     /// command hides it and no failure shows, and what the output shows.
     pub fn ending(&self) -> String {
-        let Stated { code, tests, tests_fail } = self.stated();
+        let Stated { code, tests, tests_fail, .. } = self.stated();
         let is_ok = self.is_ok();
         let hidden = self.hidden.filter(|_| self.says_ok() && !self.shows_failure());
         let word = match code {
@@ -95,6 +96,14 @@ impl Part {
         !self.says_failed() && (self.is_error == Some(false) || self.stated().code.is_some())
     }
 
+    /// The error lines of a result whose tests passed: those that the tests logged, and those behind their totals.
+    ///
+    /// None if no tests passed.
+    pub fn logged(&self) -> Option<(Vec<&String>, &[String])> {
+        let Stated { tests_fail: Some(false), behind, .. } = self.stated() else { return None };
+        Some((self.faults().iter().filter(|line| !behind.contains(line)).collect(), behind))
+    }
+
     fn stated(&self) -> &Stated {
         self.stated.get_or_init(|| {
             let text = if length(&self.text) > 6_000 {
@@ -102,8 +111,9 @@ impl Part {
             } else {
                 std::borrow::Cow::Borrowed(self.text.as_str())
             };
-            let (tests, tests_fail) = tests_in(&text);
-            Stated { code: exit_code(&self.codes, &text), tests, tests_fail }
+            let (tests, tests_fail, end) = tests_in(&text);
+            let behind = if tests_fail == Some(false) { faults(&text[end..]) } else { Vec::new() };
+            Stated { code: exit_code(&self.codes, &text), tests, tests_fail, behind }
         })
     }
 }
@@ -121,39 +131,35 @@ fn is_zero(code: &str) -> bool {
     code.trim_start_matches('-').bytes().all(|digit| digit == b'0')
 }
 
-/// The last line that reports the result of tests, and whether it counts failures; behind the line before it that does if it
-/// does not itself.
-fn tests_in(text: &str) -> (Option<String>, Option<bool>) {
-    let (mut last, mut end): (Option<&str>, usize) = (None, text.len());
+/// The last line that reports the result of tests, whether it counts failures, and where it ends. Behind the line before it
+/// that counts some if it does not itself.
+fn tests_in(text: &str) -> (Option<String>, Option<bool>, usize) {
+    let (mut last, mut searched): (Option<std::ops::Range<usize>>, usize) = (None, text.len());
     for word in TEST_WORDS.find_all(text).into_iter().rev() {
-        if word.start >= end {
+        if word.start >= searched {
             continue;
         }
         let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
-        let line = text[start..].split('\n').next().unwrap_or_default();
-        end = start;
+        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let line = &text[start..end];
+        searched = start;
         if !TESTS.is_match(line) {
             continue;
         }
         let fails = if FAILING.is_match(line) { Some(true) } else { PASSING.is_match(line).then_some(false) };
-        match last {
-            None if fails.is_some() => return (Some(clean(line, 100)), fails),
-            None => last = Some(&text[start..]),
-            Some(rest) => {
-                let between = &text[start..text.len() - rest.len()];
-                if between.matches('\n').count() > TOTALS {
-                    break;
-                }
-                if fails.is_some() {
-                    return (Some(format!("{}; {}", clean(line, 100), told(rest))), fails);
-                }
+        let Some(below) = last.clone() else {
+            if fails.is_some() {
+                return (Some(clean(line, 100)), fails, end);
             }
+            last = Some(start..end);
+            continue;
+        };
+        if text[start..below.start].matches('\n').count() > TOTALS {
+            break;
+        }
+        if fails.is_some() {
+            return (Some(format!("{}; {}", clean(line, 100), clean(&text[below.clone()], 100))), fails, below.end);
         }
     }
-    (last.map(told), None)
-}
-
-/// The first line, cleaned.
-fn told(text: &str) -> String {
-    clean(text.split('\n').next().unwrap_or_default(), 100)
+    (last.map(|line| clean(&text[line], 100)), None, text.len())
 }

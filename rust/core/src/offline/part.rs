@@ -64,6 +64,8 @@ pub struct Stated {
     pub tests: Option<String>,
     /// Whether that line counts failures: true, or says that there are none: false.
     pub tests_fail: Option<bool>,
+    /// The error lines behind that line, where it says that there are none.
+    pub behind: Vec<String>,
 }
 
 /// The id of a call that the provider runs itself: no result follows.
