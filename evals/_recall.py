@@ -5,8 +5,9 @@ Shares no code with the summarizer. Reasoning, ids and media are not text.
 - path: words joined by ``/``, two if the last has a suffix, else three and more; known by its last three parts
 - identifier: a word with an inner ``_`` or capital, a hexadecimal id of 7 to 40 digits, a version of three numbers, a
   URL; one inside of a path is found too
-- error: a line of a tool result (not a numbered line, a diff, or code: ``{ } ;`` or `` = ``) with an error word among
-  its first five words; digits are alike, the first 60 characters count
+- error: a line of a tool result (not a numbered line, a diff, an echoed command, or code: ``{ } ;`` or `` = ``) with an
+  error word among its first five words; digits are alike, the first 60 characters count. What stands before a line
+  ``0 fail`` was logged by tests that passed
 - sentence: a user's sentence of five and more words; it recurs where one later paragraph of the user or the assistant
   has 60 % of its words of four and more letters, and is found where one line of the summary has 80 % of them
 - named: the paths and identifiers that the user or the assistant writes later, in text or in a call; names in results
@@ -47,7 +48,8 @@ INNER = re.compile(r"[A-Za-z0-9]_+[A-Za-z0-9]|[a-z0-9][A-Z]")
 ERROR = re.compile(
     r"\W*(?:\S+\s+){0,4}?\W*(?:\w*error|fatal|panic|failed|fail|\w*exception|traceback)\b", re.IGNORECASE
 )
-LISTED = re.compile(r"\s*\d+(?:→|\t|:)|[+-]|.*(?:[{};]|:= | = )")
+LOGGED = re.compile(r"(?m)^\s*0 fail(?:ed|ing|ures?)?\b.*$")
+LISTED = re.compile(r"\s*\d+(?:→|\t|:)|[+-]|\$ |.*(?:[{};]|:= | = )")
 WORD = re.compile(r"[a-z]{4,}")
 NOT_SAID = re.compile(r"\s*(?:<|#|\[|Caveat:|This session is being continued)")
 
@@ -136,7 +138,7 @@ def errors(results: Iterable[str]) -> set[str]:
     """The normalized error lines of tool results."""
     out = set()
     for text in results:
-        for line in text.splitlines():
+        for line in LOGGED.split(text)[-1].splitlines():
             if 12 <= len(line) <= 400 and not LISTED.match(line) and ERROR.match(line):
                 out.add(flat(line)[:60])
     return out

@@ -69,6 +69,16 @@ def test_an_error_behind_the_totals_of_passing_tests_is_one():
     assert found["Errors"] == [lint]
 
 
+def test_an_error_behind_the_totals_of_passing_tests_is_no_ok():
+    found = told(
+        *ran("anthropic", "make all", f"{TOTALS.format(0)}\nsrc/a.ts(3,5): error TS2: no such field", is_error=False)
+    )
+    assert found["Commands"][0].startswith(
+        "`make all`: output shows: src/a.ts(3,5): error TS2: no such field; 0 fail; "
+    )
+    assert found["Errors"] == ["src/a.ts(3,5): error TS2: no such field"]
+
+
 def test_an_error_that_passing_tests_log_is_none_where_another_test_fails():
     failed = TOTALS.format(1).replace("\n\n", "\nerror: expected 2, got 3\n(fail) sum\n\n")
     steps = [*ran("anthropic", "bun test", failed, is_error=True), *ran("anthropic", "bun test", TOTALS.format(0), 2)]

@@ -221,7 +221,7 @@ def outcome(result: Part) -> Outcome:
     failed = says_failed or tests_fail
     lines = list(faults(result.text))
     passed = not failed and fails is False
-    shows_failure = failed or (not passed and bool(lines))
+    shows_failure = failed or bool(behind if passed else lines)
     says_ok = not says_failed and (result.is_error is False or code is not None)
     is_ok = says_ok and not result.hidden and not shows_failure
     if code is None or (int(code) == 0 and (result.is_error or is_ok)):
@@ -232,8 +232,9 @@ def outcome(result: Part) -> Outcome:
         word = NOT_KNOWN + result.hidden
     shown = tests
     if not says_failed and not is_ok:
-        fault = next((line for line in lines if not line.startswith("Traceback (")), next(iter(lines), ""))
-        fault = "" if tests_fail or passed else clean(fault, 100)
+        suspects = behind if passed else lines
+        fault = next((line for line in suspects if not line.startswith("Traceback (")), next(iter(suspects), ""))
+        fault = "" if tests_fail else clean(fault, 100)
         shown = OUTPUT_SHOWS + "; ".join(filter(None, [fault, shown])) if shown or fault else ""
     logged = [line for line in lines if line not in behind] if fails is False else []
     errors = behind if fails is False else lines

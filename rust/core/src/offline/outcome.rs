@@ -50,9 +50,9 @@ impl Part {
         self.says_failed() || self.stated().tests_fail == Some(true)
     }
 
-    /// Whether a result says so of its call, or its output has an error line or failed tests.
+    /// Whether a result says so of its call, or its output has failed tests or an error line, behind the totals of passed ones.
     pub fn shows_failure(&self) -> bool {
-        self.failed() || (self.stated().tests_fail.is_none() && !self.faults().is_empty())
+        self.failed() || !self.logged().map_or(self.faults(), |(_, behind)| behind).is_empty()
     }
 
     /// Whether a result says that its call succeeded, and neither the command hides its exit code nor the output shows a
@@ -76,8 +76,9 @@ impl Part {
             _ => String::new(),
         };
         let is_known = is_ok || self.says_failed();
-        let fault = self.faults().iter().find(|line| !line.starts_with("Traceback (")).or(self.faults().first());
-        let fault = fault.filter(|_| !is_known && tests_fail.is_none()).map(|line| clean(line, 100));
+        let lines = self.logged().map_or(self.faults(), |(_, behind)| behind);
+        let fault = lines.iter().find(|line| !line.starts_with("Traceback (")).or(lines.first());
+        let fault = fault.filter(|_| !is_known && *tests_fail != Some(true)).map(|line| clean(line, 100));
         let quoted = fault.into_iter().chain(tests.clone()).collect::<Vec<_>>().join("; ");
         let introduced = if is_known || quoted.is_empty() { quoted } else { format!("{OUTPUT_SHOWS}{quoted}") };
         [word, introduced].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
