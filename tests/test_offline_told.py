@@ -26,6 +26,10 @@ def told(*messages, after=()) -> dict[str, list[str]]:
         "node_modules/check-error/README.md",
         "  + plan_error_fix: Planning error fixes",
         '  status: "failed",',
+        "### Debugging a failed run",
+        "(pass) table > reads the error kind [5.00ms]",
+        'echo "Test failed, see the recording"',
+        "error: message,",
     ],
 )
 def test_an_echoed_command_a_path_a_change_and_a_field_are_no_errors(line):

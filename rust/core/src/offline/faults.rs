@@ -22,9 +22,10 @@ pattern!(
 );
 pattern!(DENIED = r"(?i)\b(?:0|no) $");
 pattern!(
-    /// A line of a listing, of a diff or of a program, an echoed command, a path, and a field without a value.
-    LISTED = r#"^(?:\s*\d+(?:→|\t)|[+-]|\s+[+-]\s|\s*[$>]\s|\S+[:-]\d+[:-]\s|.*[{;]\s*$|.*["'`],\s*$"#,
-    r"|\s*[\w@~.-]*/[\w@~./-]*\s*$",
+    /// A line of a listing, of a diff or of a program, an echoed command, a path, a heading, a passed test, and a field without
+    /// a value.
+    LISTED = r#"^(?:\s*\d+(?:→|\t)|[+-]|\s+[+-]\s|\s*[$>]\s|\S+[:-]\d+[:-]\s|.*[{;,]\s*$|.*["'`],\s*$"#,
+    r"|\s*(?:#{1,6} |\(pass\) |echo |\*\*|\? )|\s*[\w@~.-]*/[\w@~./-]*\s*$",
     r"|\s*[Ee]rrors?: ?\(?(?:none|null|0|false)\)?\s*$)",
 );
 pattern!(
