@@ -112,3 +112,28 @@ def test_a_models_summary_gets_the_rules_too():
     large = session.compact(messages, target_tokens=1_200)
     assert asked[-1].messages[0]["content"] == " ".join(RULES)
     assert kept(large.messages) == len(RULES)
+
+
+def test_a_summary_in_the_background_gets_what_was_lost(monkeypatch: pytest.MonkeyPatch):
+    def writer(ask: trimtab.Ask) -> str:
+        asked.append(ask)
+        return "The user asks about modules."
+
+    asked: list[trimtab.Ask] = []
+    cm = trimtab.Compactor("claude-sonnet-4-5", window=3_000, max_output=400, summarizer=writer, background=True)
+    session = cm.session("a")
+    messages = [*worn(session)]
+    del asked[:]
+    for number in range(2, 60):
+        messages += talk(number)[:2]
+        fitted = session.fit(messages)
+        if asked:
+            break
+    assert asked[0].messages[0]["content"] == " ".join(RULES)
+    for number in range(60, 120):
+        if fitted.compaction is not None:
+            break
+        messages += talk(number)[:2]
+        fitted = session.fit(messages)
+    assert fitted.compaction is not None
+    assert kept(list(fitted.messages)) > kept(worn(cm.session("b")))

@@ -227,9 +227,7 @@ class Request:
         """Return the positions of the messages with lone surrogates; the ledger knows those of dicts."""
         if self.resumed is None and self.inputs.messages is not self.inputs.given:
             return _core.surrogates(self.messages)
-        from ..ledger.columns import MessageFlag  # noqa: PLC0415 - numpy comes with the first plan
-
-        return (self.ledger.marks & MessageFlag.LONE_SURROGATE).nonzero()[0].tolist()
+        return self.ledger.surrogates()
 
     def _decide(self, *, urgent: bool, less: int = 0, weighs: bool = False) -> Plan:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay; ``weighs`` bytes too."""

@@ -69,7 +69,7 @@ class MessageFlag(IntFlag):
     SETTINGS = 64
     TRANSIENT = 128
     CONFIGURES = 256
-    LONE_SURROGATE = 512
+    LONE_SURROGATE = 512  # not in the column: ``Ledger.surrogates``
 
 
 class Zone(IntEnum):

@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 use trimtab_core::counter;
 use trimtab_core::json::canon::hex;
 use trimtab_core::ledger;
+use trimtab_core::ledger::MessageFlag;
 use trimtab_core::ledger::reads;
 use trimtab_core::ledger::sums::Totals;
 use trimtab_core::shape::Provider;
@@ -66,7 +67,7 @@ methods! {
         /// Role of each message: uint8, shape (messages,).
         role: u8 = &ledger.role.iter().map(|r| *r as u8).collect::<Vec<_>>();
         /// Mark bits of each message: uint16, shape (messages,).
-        marks: u16 = &ledger.marks;
+        marks: u16 = &ledger.marks.iter().map(|marks| marks & !(MessageFlag::LoneSurrogate as u16)).collect::<Vec<_>>();
         /// The first row of each message, and the number of rows: uint32, shape (messages + 1,).
         first: u32 = &ledger.first;
         /// For each cut, whether no group straddles it: bool, shape (messages + 1,).
@@ -161,6 +162,11 @@ methods! {
     /// Digest of one message; raises ValueError for an index out of range.
     fn digest_of(&self, index: usize) -> PyResult<String> {
         self.columns.digest_of(index).map(|digest| hex(&digest)).map_err(to_py)
+    }
+
+    /// Positions of the messages with a lone surrogate, ascending: of dicts alone, none is looked for in JSON text.
+    fn surrogates(&self) -> Vec<usize> {
+        (0..self.columns.messages()).filter(|&index| self.columns.marked(index, MessageFlag::LoneSurrogate)).collect()
     }
 
     /// Positions of the messages with one of these digests, ascending.
