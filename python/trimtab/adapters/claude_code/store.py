@@ -128,10 +128,12 @@ def stored() -> tuple[str, int]:
 def expire(now: float | None = None) -> None:
     """Remove the files that are older than 30 days, and the oldest beyond 1 GB.
 
-    Copies that wait stay, and so does what uninstall restores.
+    Copies that wait stay, and so does what uninstall restores. The time is that of the newest file where that is
+    earlier: a file server's clock may be behind.
     """
-    oldest = (time.time() if now is None else now) - MAX_AGE_DAYS * 86_400
     files = sorted(_files(folder()))
+    newest = min(time.time(), files[-1][0]) if files else 0.0
+    oldest = (newest if now is None else now) - MAX_AGE_DAYS * 86_400
     total = sum(size for _, size, _ in files)
     for changed, size, path in files:
         held = any(f"{os.sep}{name}{os.sep}" in path for name in ("waiting", "settings")) and not path.endswith(".part")
