@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,7 @@ import trimtab
 from support.checker import check
 from support.rounds import MODEL, rounds, step
 from support.transcripts import PROVIDERS, transcript
-from trimtab.archive import open_archive
+from trimtab.archive import Archive, open_archive
 from trimtab.compaction.apply import GAP
 from trimtab.messages.shapes import only_text, text_message
 from trimtab.planning.edits import NOTICE
@@ -230,16 +230,15 @@ def test_two_processes_that_take_turns_know_one_anothers_notices(tmp_path: Path)
 
 
 def test_an_archive_of_the_callers_own_needs_no_marks() -> None:
-    class Own:
+    class Own(Archive):
         """An archive with the methods that each must have, and no more."""
 
-        def __init__(self) -> None:
-            self.inner = open_archive("memory")
-            for name in ("store", "commit", "load", "pin", "pins", "close"):
-                setattr(self, name, getattr(self.inner, name))
+        inner = open_archive("memory")
+        store, commit, load = inner.store, inner.commit, inner.load
+        pin, pins, close = inner.pin, inner.pins, inner.close
 
     messages = opening()
-    cm = trimtab.Compactor(MODEL, archive=cast("Any", Own())).session("a")
+    cm = trimtab.Compactor(MODEL, archive=Own()).session("a")
     cm.pin("PINNED")
     for done in rounds(cm, messages, 8):
         assert any(message is messages[0] for message in done.messages)
