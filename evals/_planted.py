@@ -113,9 +113,9 @@ def session(seed: int) -> list[dict[str, Any]]:
 def _instructions(seed: int, lines: str) -> str:
     """The project's rules in the forms of two agents."""
     if seed % 2:
-        return f"# AGENTS.md instructions for /srv/work\n\n<INSTRUCTIONS>\n{lines}\n</INSTRUCTIONS>"
+        return f"# AGENTS.md instructions for /project\n\n<INSTRUCTIONS>\n{lines}\n</INSTRUCTIONS>"
     lead = "As you answer the user's questions, you can use the following context:\n# claudeMd\nProject instructions."
-    return f"<system-reminder>\n{lead}\n\nContents of /srv/work/CLAUDE.md:\n\n{lines}\n</system-reminder>"
+    return f"<system-reminder>\n{lead}\n\nContents of /project/CLAUDE.md:\n\n{lines}\n</system-reminder>"
 
 
 def _listed(made: Made, part: str, done: int) -> None:
@@ -136,9 +136,9 @@ def _work(made: Made, part: str, other: str, step: int) -> None:
     chance, area = made.chance, made.area
     for n in range(4):
         path = f"src/{area}/{chance.choice(PARTS)}_{step}{n}.py"
-        made.run(chance.choice(LOOKS).format(path), "Read", {"file_path": f"/srv/work/{path}"}, _code(chance, area))
+        made.run(chance.choice(LOOKS).format(path), "Read", {"file_path": f"/project/{path}"}, _code(chance, area))
     made.says("assistant", chance.choice(REASONS).format(f"{area}_{part}_{step}", f"{area}_{other}"))
-    path = f"/srv/work/src/{area}/{part}_{step}.py"
+    path = f"/project/src/{area}/{part}_{step}.py"
     change = {"file_path": path, "old_string": f"total{step}", "new_string": f"sum{step}"}
     made.run(f"Now I'll change {part}.", "Edit", change, f"The file {path} has been updated.")
     command = f"pytest -q tests/test_{area}.py 2>&1 | tail -{step + 5}"

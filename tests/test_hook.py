@@ -401,3 +401,16 @@ def test_old_files_of_the_hooks_expire(home: Path) -> None:
     assert kept.exists()
     expire(time.time() + (MAX_AGE_DAYS + 1) * 86_400)
     assert not kept.exists()
+
+
+def test_old_files_stay_until_a_newer_one_shows_the_time_of_their_disk(home: Path) -> None:
+    folder = home / "data/claude-code/outputs/s-1"
+    folder.mkdir(parents=True)
+    old, new = folder / "old.txt", folder / "new.txt"
+    old.write_text("old")
+    os.utime(old, (time.time() - (MAX_AGE_DAYS + 1) * 86_400,) * 2)
+    expire()
+    assert old.exists()
+    new.write_text("new")
+    expire()
+    assert [*folder.iterdir()] == [new]

@@ -16,6 +16,7 @@ from support.transcripts import transcript
 from trimtab import Compactor, _core, read
 from trimtab.cli import main
 from trimtab.messages.surrogates import changed, mended, sendable
+from trimtab.planning.edits import Mend
 
 HALF, OTHER, PAIR = "\ud83d", "\ude00", "\ud83d\ude00"
 PROVIDERS = ["anthropic", "openai_chat", "openai_responses", "bedrock", "gemini"]
@@ -276,3 +277,17 @@ def test_system_text_that_compact_writes_has_no_half(tmp_path: Path, monkeypatch
     path.write_text(json.dumps(request))
     assert main(["compact", str(path), "-o", str(out)]) == 0
     sent(json.loads(out.read_text()))
+
+
+def test_a_message_is_not_known_by_what_replaced_its_surrogate():
+    spoken = [("user", "one"), ("assistant", "x\ufffdy"), ("user", "two"), ("assistant", "k")]
+    plain = [{"role": role, "content": content} for role, content in spoken]
+    lone = [dict(message) for message in plain]
+    lone[1]["content"] = "x\ud800y"
+    cm = trimtab.Compactor(CLAUDE)
+    for messages, found in ((plain, []), (lone, [1]), (plain, []), (lone, [1])):
+        edits = cm.plan(messages).edits
+        assert [index for edit in edits if isinstance(edit, Mend) for index in edit.messages] == found
+    session = cm.session("a")
+    for messages in (plain, lone, [*lone, {"role": "user", "content": "three"}]):
+        assert session.fit(messages).messages[1]["content"] == "x\ufffdy"

@@ -12,7 +12,7 @@ from ..summarize.languages import language
 from .effects import Originals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ..messages.types import Message
     from ..summarize import Answer
@@ -45,31 +45,32 @@ def worn(request: Request, zone: range) -> Flow[Worn]:
     if not own or request.policy.parity:
         return Worn()
     originals, pins = yield Originals(tuple(one.ref for one in own), request.settings.session)
-    before = [text for text in _texts(originals) if unwrap(text) is None]
-    users = [text for text in _texts(originals, "user") if unwrap(text) is None]
-    said = tuple({"role": "user", "content": request.redact(text)} for text in users)
+    before = [(role, text) for role, text in _texts(originals) if unwrap(text) is None]
+    said = tuple({"role": "user", "content": request.redact(text)} for role, text in before if role == "user")
     now = [message for index, message in enumerate(request.redacted) if index not in request.summaries]
-    known = "\n".join([*(one.text for one in own), *_texts(now, "user")])
+    current = [*_texts(now)]
+    known = "\n".join([*(one.text for one in own), *(text for role, text in current if role == "user")])
     rules, first, *_ = _core.facts((said, now), "")
     rules = missing_rules(rules, known)
     is_missing = bool(rules) or not tells(known, first)
-    current = "\n".join(_texts(now))
-    texts = [*before, *(one.text for one in own)]
-    held = [text for pin in pins if pin not in current and (text := _paragraph(pin, texts))]
+    texts = [*(text for _, text in before), *(one.text for one in own)]
+    lost = [pin for pin in pins if not any(pin in text for _, text in current)]
+    held = [text for pin in lost if (text := _paragraph(pin, texts))]
     return Worn(said if is_missing else (), tuple(dict.fromkeys(map(request.redact, held))), tuple(rules))
 
 
 def with_lost(answer: Answer, lost: Worn, limit: int, count: Callable[[str], int]) -> Answer:
     """Return a summary with the lines that it must have and lacks, if need be in place of its last ones."""
     lacks = [line for line in lost.pinned if line not in answer.text] + missing_rules(lost.rules, answer.text)
+    if not lacks:
+        return answer
     text, added, out = with_rules(answer.text, lacks, titles_of(language(answer.text)), limit, count)
     return replace(answer, text=text, added=(*answer.added, *added), dropped=(*answer.dropped, *out))
 
 
-def _texts(messages: Sequence[Message], role: str | None = None) -> list[str]:
-    """Return the texts of messages, of one role if it is named."""
-    entries = _core.entries(messages)
-    return [text for _, kind, name, text in entries if kind == "text" and role in {None, name}]
+def _texts(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Yield role and text of each text of the messages."""
+    return ((role, text) for _, kind, role, text in _core.entries(messages) if kind == "text")
 
 
 def _paragraph(text: str, texts: Iterable[str]) -> str | None:

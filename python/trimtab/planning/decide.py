@@ -103,7 +103,7 @@ def _within(
     if free and free.tokens_after <= target:
         return free
     plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
-    if free:
+    if free:  # it does not suffice: what stands behind is pruned for the rest
         freed = free.tokens_before - free.tokens_after
         pruned = _decide(costs, policy, target + freed, window, urgent=urgent, rates=rates)
         plan = _fewest((_joined(costs, policy, target, pruned, free), plan, free), target)

@@ -186,8 +186,8 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
         problems = [Problem(*finding) for finding in found]
         if reject(problems, len(ledger), sizes=not at.policy.trigger.auto):
             found_pictures = any(problem.code in PICTURES for problem in problems)
-            return found_pictures or bool(_core.surrogates(call.messages[since:]))
-    if _core.surrogates(call.messages[since:]):
+            return found_pictures or bool(ledger.surrogates(since))
+    if ledger.surrogates(since):
         return True
     from ..archive.json_check import NO_NUMBERS, check_json  # noqa: PLC0415 - a session that is only counted needs none
 

@@ -447,7 +447,9 @@ class Memory:
     def known(self, ledger: Ledger) -> int:
         """Return how many messages at the beginning ``fit`` has found valid before."""
         length, digest = self.verified
-        return length if length <= len(ledger) and ledger.digest_until(length) == digest else 0
+        is_same = length <= len(ledger) and ledger.digest_until(length) == digest
+        # A digest does not tell a lone surrogate from what replaced it, and none was found valid.
+        return length if is_same and not any(at < length for at in ledger.surrogates()) else 0
 
     def look(self, call: Call, ledger: Ledger | None = None) -> Size:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""

@@ -164,9 +164,12 @@ methods! {
         self.columns.digest_of(index).map(|digest| hex(&digest)).map_err(to_py)
     }
 
-    /// Positions of the messages with a lone surrogate, ascending: of dicts alone, none is looked for in JSON text.
-    fn surrogates(&self) -> Vec<usize> {
-        (0..self.columns.messages()).filter(|&index| self.columns.marked(index, MessageFlag::LoneSurrogate)).collect()
+    /// Positions of the messages from one on with a lone surrogate, ascending: of dicts alone, none is looked for in JSON
+    /// text.
+    #[pyo3(signature = (since=0))]
+    fn surrogates(&self, since: usize) -> Vec<usize> {
+        let has_one = |&index: &usize| self.columns.marked(index, MessageFlag::LoneSurrogate);
+        (since..self.columns.messages()).filter(has_one).collect()
     }
 
     /// Positions of the messages with one of these digests, ascending.

@@ -9,7 +9,7 @@ use trimtab_core::seen::{self, Container, content};
 
 use crate::raw::{self, attribute};
 use crate::text::Text;
-use crate::view::{is_scalar, literal};
+use crate::view::{has_surrogate, is_scalar, literal};
 
 /// The objects of an interpreter. Where they are not kept, nothing here runs Python code.
 ///
@@ -47,7 +47,9 @@ impl<'py> seen::Objects for Objects<'py> {
     }
 
     fn content(leaf: &Py<PyAny>) -> Option<u128> {
+        // Shown, a lone surrogate is what replaces it: such a text is never known by its content.
         Python::attach(|py| match (leaf.bind(py).cast::<PyString>(), leaf.bind(py).is_instance_of::<PyType>()) {
+            (Ok(text), _) if has_surrogate(text.as_any(), 0) => None,
             (Ok(text), _) => Text::shown(text, |text| content(true, text)).ok(),
             (_, true) => Some(content(false, &leaf.as_ptr().addr().to_string())), // it stays alive
             _ => literal(leaf.bind(py)).ok().map(|number| content(false, &number)),

@@ -139,13 +139,13 @@ const COMMON: &str = "the and for that this with from are was were has have had 
 const KINDS: &str = "rule rules constraint constraints requirement requirements preference preferences fact facts note notes info \
     information detail details goal goals state status policy instruction instructions guideline guidelines context \
     background reminder remark point convention standard statement observation";
-/// What there is none of, in a sentence that tells and forbids nothing.
+/// Words behind "no" in a sentence that forbids nothing: "no problem".
 const THERE_IS: &str = "one problem problems worries idea rush doubt wonder luck clue way need thanks matter error errors issue issues \
     change changes failure failures more longer news such reason chance sign trace";
 /// Words of a sentence that tells, where one without them says what there must not be.
 const FINITE: &str = "is are was were has have had did do does can could will would should found seen left yet so it i we you they \
     came went got made took gave said saw";
-/// Words on "ing" that nobody does.
+/// Words on "ing" that begin a sentence and are no work: "During".
 const NOT_DOING: &str = "using during according nothing anything everything something regarding concerning including failing missing \
     pending string bring spring king thing wedding meeting morning evening building remaining following";
 static KINDS_KNOWN: LazyLock<Set<&str>> = LazyLock::new(|| KINDS.split_whitespace().collect());
