@@ -265,7 +265,7 @@ def page(text: str, lines: list[str]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--shared", action="store_true", help="recorded sessions of ../shared/data too")
-    parser.add_argument("--docs", action="store_true", help="write the tables into docs/compare.md")
+    parser.add_argument("--docs", action="store_true", help="write the tables into docs/compare.md, if all was run")
     parser.add_argument("--inside", choices=PLACES, help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", default=["coding", "chat"], help="sessions; default: coding chat")
     options = parser.parse_args()
@@ -277,6 +277,8 @@ def main() -> int:
         print(f"skipped: no recorded sessions at {SHARED.relative_to(ROOT.parent)}")
     lines = report([*options.names, *more])
     print("\n".join(lines))
+    if options.docs and any("not run" in line for line in lines):
+        sys.exit(f"{PAGE.name} stays as it is: not all of it was run")
     if options.docs:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")
     return 0

@@ -223,3 +223,12 @@ def test_the_page_has_its_tables_between_the_markers() -> None:
     assert compare.page(again, ["three"]) == compare.page(text, ["three"])
     assert "\none\ntwo\n" in again
     assert json.dumps(OURS)[1:-1] in text
+
+
+def test_the_page_stays_where_a_rival_was_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = compare.PAGE.read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["compare.py", "--docs"])
+    monkeypatch.setattr(compare, "report", lambda _: ["| langchain | not run: no wheel |"])
+    with pytest.raises(SystemExit, match="stays as it is"):
+        compare.main()
+    assert compare.PAGE.read_text(encoding="utf-8") == before
