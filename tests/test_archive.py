@@ -511,6 +511,7 @@ def test_load_gives_all_messages_or_an_error(archive: SqlArchive, kept: int) -> 
         "UPDATE pins SET value = NULL",
         "UPDATE pins SET value = X'00ff'",
         "UPDATE pins SET kind = X'ff'",
+        """UPDATE pins SET kind = 'message', value = '"\\ud800"'""",
         "UPDATE pins SET value = replace(hex(zeroblob(50000)), '00', '[[')",
         "UPDATE compaction_events SET original_tokens = 'many'",
         "UPDATE compaction_events SET id = X'00', created_at = 5",

@@ -106,10 +106,17 @@ def _beside(path: Path, one: bytes, two: bytes, rng: random.Random) -> None:
         db.execute("PRAGMA journal_mode = WAL")
 
 
+def _seeded(path: Path, rng: random.Random) -> sqlite3.Connection:
+    """A connection whose SQL function ``random`` draws from ``rng``, so that a seed gives the same archives again."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.create_function("random", 0, lambda: rng.getrandbits(62))
+    return db
+
+
 def _rows(path: Path, one: bytes, _: bytes, rng: random.Random) -> None:
     """Rows that are gone, and values of another type or of another row."""
     path.write_bytes(one)
-    db = sqlite3.connect(path, isolation_level=None)
+    db = _seeded(path, rng)
     names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'search'"
     tables = [name for (name,) in db.execute(names)]
     for _ in range(rng.choice([1, 2, 4, 8])):
@@ -130,7 +137,7 @@ def _rows(path: Path, one: bytes, _: bytes, rng: random.Random) -> None:
 def _lost(path: Path, one: bytes, _: bytes, rng: random.Random) -> None:
     """Originals that are gone, some with the commit or the messages that they belong to."""
     path.write_bytes(one)
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+    with contextlib.closing(_seeded(path, rng)) as db:
         refs = [ref for (ref,) in db.execute("SELECT id FROM compaction_events ORDER BY id")]
         ref = rng.choice(refs)
         gone = f"(SELECT id FROM message_archive WHERE compaction_event_id = '{ref}' ORDER BY random() LIMIT ?)"

@@ -155,7 +155,8 @@ class Queries(Database):
         """Return kind and value of each pin of a session, in the order of pinning."""
         rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
         pins = [(kind, decode(value)) for kind, value in rows]
-        if not all(isinstance(text, str) for pin in pins for text in pin):
+        texts = all(isinstance(text, str) for pin in pins for text in pin)
+        if not texts or not all(value.isascii() for kind, value in pins if kind == "message"):  # a digest
             raise ArchiveError(f"a pin of session {session} is damaged; see trimtab archive verify")
         return pins
 
