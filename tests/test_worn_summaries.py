@@ -109,8 +109,9 @@ def test_a_models_summary_gets_the_rules_too():
 
     session = trimtab.Compactor("claude-sonnet-4-5", summarizer=writer).session("a")
     messages = [*worn(session), *talk(2)]
+    del asked[:]
     large = session.compact(messages, target_tokens=1_200)
-    assert asked[-1].messages[0]["content"] == " ".join(RULES)
+    assert " ".join(RULES) in [ask.messages[0]["content"] for ask in asked]
     assert kept(large.messages) == len(RULES)
 
 
