@@ -90,11 +90,11 @@ def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: 
     looked: list[int] = []
     since: list[int] = []
     searches: list[int] = []
-    dumps, validate, surrogates = decision._core.dumps, decision._core.validate, decision._core.surrogates
+    not_json, validate, surrogates = decision._core.not_json, decision._core.validate, decision._core.surrogates
 
     def counted(messages: Any) -> Any:
         looked.append(len(messages))
-        return dumps(messages)
+        return not_json(messages)
 
     def validated(ledger: Any, **options: Any) -> Any:
         since.append(options["since"])
@@ -104,11 +104,12 @@ def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: 
         searches.append(len(messages))
         return surrogates(messages)
 
-    monkeypatch.setattr(decision, "_core", SimpleNamespace(dumps=counted, validate=validated, surrogates=searched))
+    core = SimpleNamespace(not_json=counted, validate=validated, surrogates=searched)
+    monkeypatch.setattr(decision, "_core", core)
     cm, messages = trimtab.Compactor(CLAUDE_NEW, provider=provider), transcript(TALK, provider)  # type: ignore[arg-type]
     for stop in (11, 11, 15, len(messages)):
         first(cm, path, messages[:stop])
-    assert len(looked) == len(messages)
+    assert looked == [11, 4, len(messages) - 15], "a call of the core for all new messages"
     assert since == [0, 11, 15]
     assert not searches, "the ledger knows lone surrogates; no message is searched for them"
 

@@ -37,12 +37,14 @@ def test_instructions_raise_what_they_mention():
     assert "billing" in asked
 
 
-def test_names_that_stand_behind_the_zone_rank_first():
-    listed = " ".join(f"aa{at}_bb{at}" for at in range(300))
+def test_a_name_that_the_messages_behind_the_zone_say_is_not_listed_again():
+    listed = " ".join(f"aa{at}_bb{at}" for at in range(3))
     messages = tool(1, "Read", {"file_path": "x.txt"}, listed)
-    after = ({"role": "assistant", "content": "I will change aa150_bb150."},)
-    assert "aa150_bb150" not in offline(ask(messages, 60))
-    assert "aa150_bb150" in offline(ask(messages, 60, after=after))
+    after = ({"role": "assistant", "content": "I will change aa1_bb1."},)
+    assert "aa1_bb1" in offline(ask(messages, 60))
+    told = offline(ask(messages, 60, after=after))
+    assert "aa1_bb1" not in told
+    assert "aa0_bb0" in told
 
 
 def test_a_call_that_is_answered_behind_the_zone_is_not_open():

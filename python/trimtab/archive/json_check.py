@@ -33,18 +33,13 @@ def check_json(messages: Sequence[AnyMessage], start: int = 0) -> bool:
     Raises:
         MessageError: names the first, the place in it and the fault.
     """
-    try:
-        texts, _ = _core.dumps(list(messages))
-        doubtful = [index for index, text in enumerate(texts) if any(word in text for word in NO_NUMBERS)]
-        is_json = True
-    except (TypeError, ValueError):
-        doubtful, is_json = [*range(len(messages))], False
+    doubtful = _core.not_json(list(messages))
     for index in doubtful:
         if found := _fault(plain([messages[index]])[0], "", 0):
             place, what = found
             path = f"messages[{start + index}]{place}"
             raise MessageError(f"not_json: {what}", path=path, index=start + index, hint=HINT)
-    return is_json
+    return not doubtful
 
 
 def _fault(value: object, path: str, depth: int) -> tuple[str, str] | None:

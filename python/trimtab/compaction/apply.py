@@ -13,12 +13,12 @@ from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag, blocks_of
-from ..messages.calls import with_arguments
 from ..messages.shapes import as_blocks, only_text, text_message
 from ..messages.surrogates import mended
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.picture_notices import without_pictures
 from ..planning.stages.template import ALTERNATES, Place
+from .edited import TEXT_TYPE, Edited, has_blocks, key_of, with_result, with_text
 from .placeholders import Placeholders
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..planning.plan import Plan
-
-TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
-"""Type of a text block in a tool's result, by provider; the others have untyped blocks."""
 
 GAP = "[trimtab: messages were left out here]"
 """Text of the user message between two adjacent turns of the assistant."""
@@ -197,30 +194,9 @@ def _edit_rows(
     plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter, ways: tuple[str, str]
 ) -> dict[int, Message | None]:
     """Return the messages that an edit changes, by position; None for a message that is left empty."""
-    owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
-    edited: dict[int, Message | None] = {}
+    kind, tokens, edited = ledger.kind.tolist(), ledger.tokens, Edited(messages, ledger)
     more, placeholders = ways[0], Placeholders(messages, ledger, counter, ways[1])
     pictures: set[int] = set()
-
-    lists: dict[int, list[Any]] = {}
-
-    def edit_block(row: int, change: Callable[[Message, int], Message]) -> None:
-        """Change a block of a message; its blocks are copied once, however many of them change."""
-        index = int(owner[row])
-        place, message = row - int(first[index]), edited.get(index, messages[index])
-        if message is None:
-            return
-        key = _key(message)
-        if not _has_blocks(message) or "tool_calls" in message or not isinstance(message.get(key), list):
-            edited[index] = change(message, place)
-            return
-        if message[key] is not lists.get(index):
-            lists[index] = list(message[key])
-            edited[index] = message = {**message, key: lists[index]}
-        lists[index][place] = change({**message, key: [lists[index][place]]}, 0)[key][0]
-
-    def change(row: int, content: Callable[[Any], Any]) -> None:
-        edit_block(row, partial(_with_result, content=content))
 
     def count(message: Message) -> int:
         return int(scan([message], counter, plan.provider).tokens.sum())
@@ -230,32 +206,31 @@ def _edit_rows(
             case Prune(rows) if edit.mends:
                 pictures.update(rows)
             case Prune(rows, text, keep_chars=chars):
-                for row in rows:
-                    if kind[row] == Kind.CALL:
-                        short = partial(placeholders.of_argument, row, chars, text)
-                        nth = placeholders.places.of(row)[2]
-                        edit_block(row, partial(with_arguments, nth=nth, change=short))
-                        continue
-                    words = text or placeholders.of_row(row)
+                calls = [row for row in rows if kind[row] == Kind.CALL]
+                for row, call in zip(calls, ledger.calls(messages, calls), strict=True):
+                    edited.message(row, partial(placeholders.in_arguments, call=call, chars=chars, words=text))
+                others = [row for row in rows if kind[row] != Kind.CALL]
+                texts = [text] * len(others) if text else placeholders.of_rows(others)
+                for row, words in zip(others, texts, strict=True):
                     if kind[row] == Kind.IMAGE:
-                        edit_block(row, partial(_with_text, text=words, provider=plan.provider))
+                        edited.block(row, partial(with_text, text=words, provider=plan.provider))
                     else:
-                        change(row, partial(_like, text=words, provider=plan.provider))
+                        edited.result(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):
                 for row in rows:
-                    change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
+                    edited.result(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
             case Truncate(rows, most):
                 shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
                 for row in rows:
                     within = partial(_row_within, row=int(tokens[row]), most=most, shorten=shorten, count=count)
-                    edit_block(row, within)
+                    edited.block(row, within)
             case StripThinking(rows):
                 for index, found in blocks_of(ledger, rows).items():
-                    edited[index] = _without(edited.get(index, messages[index]), found)
+                    edited.made[index] = _without(edited.now(index), found)
             case _:
                 pass
     # Last, because blocks behind a picture that leaves without a notice have new positions.
-    return edited | without_pictures(messages, edited, blocks_of(ledger, pictures), counter)
+    return edited.made | without_pictures(messages, edited.made, blocks_of(ledger, pictures), counter)
 
 
 def stripped(messages: Sequence[Message], ledger: Ledger) -> list[Message]:
@@ -271,41 +246,6 @@ def without_thinking(messages: Sequence[Message], ledger: Ledger, since: int) ->
     edited = {index: _without(messages[index], found) for index, found in blocks_of(ledger, rows).items()}
     made = (edited.get(index, message) for index, message in enumerate(messages))
     return [message for message in made if message is not None]
-
-
-def _key(message: Message) -> str:
-    """Return the field with a message's blocks."""
-    return "parts" if "parts" in message else "content"
-
-
-def _with_text(message: Message, block: int, text: str, provider: str) -> Message:
-    """Return the message with a text in place of one of its images; a cache marker stays."""
-    key = _key(message)
-    blocks = list(message[key])
-    kept = {"cache_control": marker} if (marker := blocks[block].get("cache_control")) else {}
-    typed = {"type": TEXT_TYPE[provider]} if provider in TEXT_TYPE else {}
-    blocks[block] = {**typed, "text": text, **kept}
-    return {**message, key: blocks}
-
-
-def _with_result(message: Message, block: int, content: Callable[[Any], Any]) -> Message:
-    """Return the message with the content of one result changed: of a tool message, an output item or a block."""
-    if not _has_blocks(message):
-        key = "output" if "output" in message else "content"
-        return {**message, key: content(message.get(key))}
-    key = _key(message)
-    blocks = list(message[key])
-    blocks[block] = _changed(blocks[block], content)
-    return {**message, key: blocks}
-
-
-def _changed(block: Message, content: Callable[[Any], Any]) -> Message:
-    """Return a result's block with other content and no files beside it: in the block itself, or under its one key."""
-    for key, inner in (("toolResult", "content"), ("functionResponse", "response"), ("function_response", "response")):
-        if isinstance(result := block.get(key), dict):
-            alone = {name: value for name, value in result.items() if name != "parts"}
-            return {**block, key: {**alone, inner: content(result.get(inner))}}
-    return {**block, "content": content(block.get("content"))}
 
 
 def _placeholder(tokens: int) -> str:
@@ -362,21 +302,16 @@ def _row_within(  # noqa: PLR0917 - a result, its limits, and how to cut and cou
     """
 
     def alone(message: Message) -> int:
-        key = _key(message)
-        return count({**message, key: [message[key][block]]} if _has_blocks(message) else message)
+        key = key_of(message)
+        return count({**message, key: [message[key][block]]} if has_blocks(message) else message)
 
     frame, limit = row - alone(message), most  # beside another result, a row has more tokens than alone
     while True:
-        made = _with_result(message, block, partial(shorten, most=limit))
+        made = with_result(message, block, partial(shorten, most=limit))
         over = alone(made) + frame - most
         if over <= 0 or limit == 0:
             return made
         limit = max(limit - over, 0)
-
-
-def _has_blocks(message: Message) -> bool:
-    """Return whether the results of a message are blocks of it, not its whole content."""
-    return message.get("role") not in {"tool", "function"} and "output" not in message
 
 
 def _shortened(old: object, most: int, counter: Counter, provider: str, more: str = "") -> Any:
@@ -410,6 +345,6 @@ def _without(message: Message | None, blocks: set[int]) -> Message | None:
     if "reasoning_content" in message:
         message = {key: value for key, value in message.items() if key != "reasoning_content"}
         return message if message.get("content") or message.get("tool_calls") else None
-    key = _key(message)
+    key = key_of(message)
     left = [block for n, block in enumerate(message[key]) if n not in blocks]
     return {**message, key: left} if left else None

@@ -168,7 +168,7 @@ def _record(request: Request, done: Compaction[Any], summary: str | None) -> Rec
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         plan=done.plan.to_json(),
-        preserved=tuple(n for n, message in enumerate(request.originals) if id(message) in kept),
+        preserved=tuple([n for n, message in enumerate(request.originals) if id(message) in kept]),
         summary=summary,
         summarizer=done.summarizer,
         live=_live(request, done),
@@ -189,8 +189,9 @@ def stored_view(request: Request, view: View | None) -> str | None:
 def _live(request: Request, done: Compaction[Any]) -> tuple[str, ...]:
     """Return the refs of the session's summaries in the new list: its own, and of those that stay."""
     stays = {id(request.messages[index]) for index in request.summaries}
-    found = ((message, enveloped(message)) for message in done.messages)
-    return tuple(one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays))
+    others = {id(message) for message in request.messages} - stays
+    found = [(message, enveloped(message)) for message in done.messages if id(message) not in others]
+    return tuple([one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays)])
 
 
 def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> str:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .. import _core
-from ..ledger.columns import Places
-from ..messages.calls import described
-from ..planning.arguments import is_long
+from ..messages.calls import described, with_arguments
 from ..planning.stages.sizes import PLACEHOLDER_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..counting.counter import Counter
     from ..ledger.columns import Ledger
+    from ..messages.calls import Call
     from ..messages.types import Message
-
-NAME, ARGUMENT, SHORT = 48, 40, 20
-"""Characters of a tool's name, of an argument, and of an argument where the placeholder gets too long with that."""
 
 
 class Placeholders:
@@ -33,52 +29,38 @@ class Placeholders:
     """
 
     def __init__(self, messages: Sequence[Message], ledger: Ledger, counter: Counter, where: str) -> None:
-        self.messages, self.counter, self.where = messages, counter, where
-        self.places, self.pair, self.tokens = Places(ledger), ledger.pair, ledger.tokens
+        self.messages, self.ledger, self.counter, self.where = messages, ledger, counter, where
 
-    def of_row(self, row: int) -> str:
-        """Return the placeholder of a result, with its tool and the argument of its call, or of an image."""
-        call = int(self.pair[row])
-        tool, about = self._call(call) if call >= 0 else ("", "")
-        return self._fitting(int(self.tokens[row]), tool, about)
+    def of_rows(self, rows: Sequence[int]) -> list[str]:
+        """Return the placeholders of results, with the tool and the argument of each one's call, or of images."""
+        pair, tokens = self.ledger.pair.tolist(), self.ledger.tokens.tolist()
+        paired = [pair[row] for row in rows]
+        calls = iter(self.ledger.calls(self.messages, [call for call in paired if call >= 0]))
+        told = [described(next(calls)) if call >= 0 else ("", "") for call in paired]
+        return self._written((tokens[row], *about) for row, about in zip(rows, told, strict=True))
 
-    def _call(self, row: int) -> tuple[str, str]:
-        """Return the tool of a call, and what it was about."""
-        index, place, nth = self.places.of(row)
-        return described(self.messages[index], place, nth)
-
-    def of_argument(self, row: int, chars: int, words: str, name: str, text: str) -> str:
-        """Return the placeholder of a text in a call's arguments, or the text itself if it is short.
+    def in_arguments(self, message: Message, call: Call | None, chars: int, words: str) -> Message:
+        """Return a message with placeholders in place of the long texts in a call's arguments.
 
         Args:
-            row: the call's row.
+            message: the message with the call.
+            call: where it is.
             chars: characters of a text that stays.
             words: the policy's own placeholder; empty states what was there.
-            name: the argument's name.
-            text: its text.
         """
-        if not is_long(text, chars):
+        return with_arguments(message, call, partial(self._of_argument, described(call), chars, words))
+
+    def _of_argument(self, call: tuple[str, str], chars: int, words: str, name: str, text: str) -> str:
+        """Return the placeholder of a text in a call's arguments, or the text itself if it is short."""
+        if len(text) <= chars or text.startswith(_core.PRUNED):
             return text
         if words:
             return words
-        tool, about = self._call(row)
-        return self._fitting(self.counter.count(text), tool, name if about == text else f"{name} {about}".strip())
+        tool, about = call
+        return self._written([(self.counter.count(text), tool, name if about == text else f"{name} {about}".strip())])[
+            0
+        ]
 
-    def _fitting(self, tokens: int, tool: str, about: str) -> str:
-        """Return the longest placeholder that has at most ``PLACEHOLDER_TEXT`` tokens."""
-        tool = _plain(tool, NAME)
-        names = [f"{tool} {_plain(about, ARGUMENT)}".strip(), f"{tool} {_plain(about, SHORT)}".strip(), tool, ""]
-        texts = (
-            f"{_core.PRUNED}{tokens:,} tokens{f' of {name}' if name else ''}{f'; {self.where}' if self.where else ''}]"
-            for name in dict.fromkeys(names)
-        )
-        fits = (text for text in texts if self.counter.count(text) <= PLACEHOLDER_TEXT)
-        return next(fits, f"{_core.PRUNED}{tokens:,} tokens]")
-
-
-def _plain(text: str, most: int) -> str:
-    """Return a text in one line of at most ``most`` characters: the end of a path, the beginning of anything else."""
-    line = re.sub(r"[\s\[\]]+", " ", text.encode("utf-8", "replace").decode()).strip()
-    if len(line) <= most:
-        return line
-    return f"...{line[-most:]}" if " " not in line and "/" in line else f"{line[:most]}..."
+    def _written(self, removed: Iterable[tuple[int, str, str]]) -> list[str]:
+        """Return the longest placeholder of each that has at most ``PLACEHOLDER_TEXT`` tokens."""
+        return _core.placeholders([*removed], back=self.where, limit=PLACEHOLDER_TEXT, counter=self.counter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import _core
 from ..archive.recall import NAME as RECALL
 from ..counting.counter import scan
 from ..counting.tools import tool_names
@@ -13,7 +14,7 @@ from ..messages.envelope import BRIEF_BELOW, wrap
 from ..planning.edits import Summarize
 from ..validity.validate import check
 from .apply import apply, noticed
-from .view import View, parts_of
+from .view import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +62,6 @@ def rebuilt(
             check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    result, parts = ledger.digest_until(len(made)), parts_of(request.originals, made)
+    result, parts = ledger.digest_until(len(made)), _core.parts_of(request.originals, made)
     view = View(ref, len(request.originals), request.origin, len(made), result, parts)
     return messages, ledger.total, marks(ledger, fillers), None if request.policy.parity else view

@@ -30,8 +30,8 @@ SMALLEST_WINDOW = 1_000
 MOST_KINDS, LONGEST = 1_000, 60
 """Limits on the number of kinds and the characters of each part of a name, because names come from the file."""
 
-WORDS, MOST_SEARCHED = 3, 1_000
-"""Words from which a text counts as content; maximum number of values of a field to search for one."""
+WORDS, MOST_SEARCHED, MOST_READ = 3, 1_000, 1_000
+"""Words from which a text counts as content; most values of a field, and characters of a text, to search for it."""
 
 
 @dataclass(slots=True)
@@ -86,8 +86,13 @@ class Builder:
         for name, inner in value.items():
             if name in known:
                 continue
-            # Most fields are short strings and numbers: the search is for the others.
-            if _are_words(inner) if isinstance(inner, str) else isinstance(inner, dict | list) and _has_text(inner):
+            kind = type(inner)
+            # Most fields are one word or a number: the search is for the others.
+            if kind is str:
+                has_text = len(inner) > WORDS and len(inner[:MOST_READ].split(None, WORDS)) >= WORDS
+            else:
+                has_text = (kind is dict or kind is list) and _has_text(inner)
+            if has_text:
                 self.leave(*names, name)
 
     def objects(self, value: object, *names: object) -> list[dict[str, Any]]:
@@ -231,11 +236,6 @@ def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
     return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")
 
 
-def _are_words(text: str) -> bool:
-    """Return whether a string counts as text."""
-    return len(text[:1_000].split(None, WORDS)) >= WORDS
-
-
 def _has_text(value: object) -> bool:
     """Return whether a value contains text, at any depth."""
     pending = [value]
@@ -243,7 +243,7 @@ def _has_text(value: object) -> bool:
         if not pending:
             return False
         inner = pending.pop()
-        if isinstance(inner, str) and _are_words(inner):
+        if isinstance(inner, str) and len(inner[:MOST_READ].split(None, WORDS)) >= WORDS:
             return True
         if isinstance(inner, dict):
             pending += inner.values()

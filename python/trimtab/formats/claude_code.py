@@ -160,7 +160,8 @@ class Session(Builder):
         """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""
         usages = [Usage.recorded(part.value["message"].get("usage")) for part in parts]
         most = max(usages, key=lambda usage: usage.prompt)
-        self.charge(replace(most, output=max(usage.output for usage in usages)))
+        output = max(usage.output for usage in usages)
+        self.charge(most if most.output == output else replace(most, output=output))
 
     def count_left_out(self, tree: Tree) -> None:
         """Count the omitted lines by kind."""

@@ -10,7 +10,7 @@ from .._core import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Kind", "Ledger", "MessageFlag", "Places", "Role", "RowFlag", "Zone", "blocks_of"]
+__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone", "blocks_of"]
 
 
 class Kind(IntEnum):
@@ -98,18 +98,3 @@ def blocks_of(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
         index = int(owner[row])
         found.setdefault(index, set()).add(row - int(first[index]))
     return found
-
-
-class Places:
-    """The places of rows in their messages, from columns that become lists: an array takes ten times longer an item."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self.owner, self.first = ledger.owner.tolist(), ledger.first.tolist()
-        is_call = ledger.kind == Kind.CALL
-        self.calls = [0, *is_call.cumsum().tolist()]
-
-    def of(self, row: int) -> tuple[int, int, int]:
-        """Return the message of a row, its position in the message, and the number of calls in front of it there."""
-        index = self.owner[row]
-        first = self.first[index]
-        return index, row - first, self.calls[row] - self.calls[first]

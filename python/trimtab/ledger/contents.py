@@ -24,7 +24,7 @@ import numpy as np
 from .. import _core
 from ..counting.counter import scan
 from ..messages.calls import called, file_of, part_of, subject
-from .columns import Kind, Places, Role
+from .columns import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,11 +145,6 @@ class Contents:
             MessageError: a message cannot be read.
         """
         return cls(messages, scan(messages, counter, provider))
-
-    @cached_property
-    def places(self) -> Places:
-        """The places of rows in their messages."""
-        return Places(self.ledger)
 
     @cached_property
     def owner(self) -> NDArray[np.uint32]:
@@ -275,8 +270,7 @@ class Contents:
 
     def _call(self, row: int) -> tuple[str, Any]:
         """Return the tool and the arguments of a call's row."""
-        index, place, nth = self.places.of(row)
-        return called(self.messages[index], place, nth)
+        return called(self.ledger.calls(self.messages, [row])[0])
 
     def _words(self, row: int) -> str:
         """Return the first words of a row."""

@@ -7,25 +7,18 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._core import PRUNED
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from .types import Message
 
-Path: TypeAlias = tuple[str | int, ...]
-
-_ITEMS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""OpenAI's Responses: type of an item that is a call, and its field with the arguments."""
-
-_WRAPPED = (("toolUse", "input"), ("functionCall", "args"), ("function_call", "args"))
-"""Bedrock and Gemini: key of a block that holds a call, and the call's field with the arguments."""
-
-_CHAT = (("function", "arguments"), ("custom", "input"))
-"""Chat Completions: key of an entry that holds a call, and the call's field with the arguments."""
+Call: TypeAlias = "tuple[tuple[str | int, ...], str, object, Any]"
+"""A call of ``Ledger.calls``: the way to it in its message, its field with the arguments, its tool, and these."""
 
 _ABOUT = ("file_path", "path", "notebook_path", "filename", "file", "command", "cmd", "url", "query", "pattern")
 """Arguments that say what a call was about, the first that is there."""
-
 
 _FILES = (*_ABOUT[:5], "filepath", "absolute_path", "target_file")
 """Arguments that name a file, in small letters."""
@@ -34,24 +27,24 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", flags=re.MUL
 """The line of a patch, as Codex writes it, that names a file."""
 
 
-def described(message: Message, place: int, nth: int) -> tuple[str, str]:
-    """Return a call's tool, and the argument that says what it was about; empty where there is none.
-
-    Args:
-        message: the message with the call.
-        place: position of the call's row in the message.
-        nth: number of calls in front of it in the message.
-    """
-    tool, given = called(message, place, nth)
-    texts = _texts(given)
-    return tool, next((texts[key] for key in _ABOUT if key in texts), "")
+def described(call: Call | None) -> tuple[str, str]:
+    """Return a call's tool, and the argument that says what it was about; empty where there is none."""
+    tool, given = called(call)
+    return tool, _about(_texts(given))
 
 
 def subject(arguments: object) -> str:
     """Return what a call with these arguments was about: a file, a command, a query, or their first text."""
     texts = _texts(arguments)
-    about = next((texts[key] for key in _ABOUT if key in texts), "")
-    return about or file_of(arguments) or next(iter(texts.values()), "")
+    return _about(texts) or file_of(arguments) or next(iter(texts.values()), "")
+
+
+def _about(texts: dict[str, str]) -> str:
+    """Return the argument that says what a call was about."""
+    for key in _ABOUT:
+        if key in texts:
+            return texts[key]
+    return ""
 
 
 def file_of(arguments: object) -> str:
@@ -98,73 +91,70 @@ def _script(words: list[Any]) -> str:
     return words[2] if len(words) == 3 and words[1].startswith("-") else " ".join(words)
 
 
-def called(message: Message, place: int, nth: int) -> tuple[str, Any]:
-    """Return a call's tool and its arguments, parsed where they are JSON; empty and None for a call of another kind.
-
-    Args:
-        message: the message with the call.
-        place: position of the call's row in the message.
-        nth: number of calls in front of it in the message.
-    """
-    found = _find(message, place, nth)
-    if found is None:
+def called(call: Call | None) -> tuple[str, Any]:
+    """Return a call's tool and its arguments, parsed where they are JSON; empty and None for no call."""
+    if call is None:
         return "", None
-    path, key = found
-    call: Any = _at(message, path)
-    given = call.get(key)
+    _, _, tool, given = call
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):
             given = json.loads(given)
-    return str(call.get("name") or ""), given
+    return str(tool or ""), given
 
 
-def with_arguments(message: Message, place: int, nth: int, change: Callable[[str, str], str]) -> Message:
+def long_texts(calls: Iterable[Call | None], chars: int) -> list[list[str]]:
+    """Return the texts in each call's arguments that are longer, and no placeholders of ours.
+
+    Args:
+        calls: their arguments are read as by ``with_arguments``.
+        chars: characters of a text that is not long.
+    """
+    all_found = []
+    for call in calls:
+        found: list[str] = []
+        all_found.append(found)
+        pending = [call[3]] if call else []
+        if call and isinstance(given := call[3], str):
+            pending = [_written(given, free=call[1] == "input")] if len(given) > chars else []
+        while pending:
+            part = pending.pop()
+            if isinstance(part, str):
+                if len(part) > chars and not part.startswith(PRUNED):
+                    found.append(part)
+            elif isinstance(part, dict):
+                pending += part.values()
+            elif isinstance(part, list):
+                pending += part
+    return all_found
+
+
+def _written(text: str, *, free: bool) -> object:
+    """Return arguments that are written as text: an object of JSON, or the text itself where a tool takes free text."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(parsed := json.loads(text), dict):
+            return parsed
+    return text if free else None
+
+
+def with_arguments(message: Message, call: Call | None, change: Callable[[str, str], str]) -> Message:
     """Return the message with the texts in a call's arguments changed; keys, types and all else stay.
 
     Arguments that are JSON stay JSON. Those that are no JSON are one text, of a tool that takes free text; those of a
     function that cannot be parsed stay.
 
     Args:
-        message: the message with the call.
-        place: position of the call's row in the message.
-        nth: number of calls in front of it in the message.
+        message: the message with the call; blocks beside it may have changed.
+        call: where it is.
         change: returns the new text, given the name of its argument and the text.
     """
-    found = _find(message, place, nth)
-    if found is None:
+    if call is None:
         return message
-    path, key = found
-    old = _at(message, path).get(key)
+    path, key, _, old = call
     new = _new_text(old, change, free=key == "input") if isinstance(old, str) else _changed(old, "", change)
     return message if new is old else _put(message, (*path, key), new)
 
 
-def _find(message: Message, place: int, nth: int) -> tuple[Path, str] | None:
-    """Return the way to a call in its message, and its field with the arguments; None for a call of another kind."""
-    if (kind := message.get("type")) in _ITEMS:
-        return (), _ITEMS[kind]
-    if isinstance(calls := message.get("tool_calls"), list | tuple) and nth < len(calls):
-        return next(((("tool_calls", nth, kind), key) for kind, key in _CHAT if _holds(calls[nth], kind)), None)
-    field = "parts" if "parts" in message else "content"
-    blocks = message.get(field)
-    if not isinstance(blocks, list | tuple) or place >= len(blocks) or not isinstance(blocks[place], dict):
-        return None
-    if blocks[place].get("type") == "tool_use":
-        return (field, place), "input"
-    return next((((field, place, kind), key) for kind, key in _WRAPPED if _holds(blocks[place], kind)), None)
-
-
-def _holds(value: object, key: str) -> bool:
-    return isinstance(value, dict) and isinstance(value.get(key), dict)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for key in path:
-        value = value[key]
-    return value
-
-
-def _put(value: Any, path: Path, new: Any) -> Any:
+def _put(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
     """Return a value with another one at the end of a path; what is beside the path is shared."""
     if not path:
         return new

@@ -27,6 +27,9 @@ HELD = 4
 LARGEST = 10
 """Most times that a model's window may be larger than the tables say, by its charges."""
 
+READ = ("read", "write", "output", "thought", "total", "aside", "hourly")
+"""Attributes of a ``Sender`` that name the fields of numbers."""
+
 ANSWERS = (None, "message", "fallback_message")
 """Types of the entries of ``iterations`` whose prompt was the conversation: no advisor's, and no compaction's."""
 
@@ -123,7 +126,7 @@ class Usage:
         """Return the usage of one call by the fields of its sender."""
 
         def most(names: tuple[str, ...]) -> int:
-            return max((_tokens(usage, name, strict=strict) or 0 for name in names), default=0)
+            return max((_tokens(usage, name, strict=strict) or 0 for name in names), default=0) if names else 0
 
         read, write, answer, thought = map(most, (sender.read, sender.write, sender.output, sender.thought))
         whole, output = _whole(sender, prompt, read + write), answer + thought * sender.thinks_beside
@@ -213,5 +216,17 @@ def _get(value: object, path: str) -> Any:
 
 @lru_cache(64)
 def _senders_of(names: frozenset[Any]) -> tuple[Sender, ...]:
-    """Return the senders whose prompt's tokens a dict with these keys may have: a long file has few sets of keys."""
-    return tuple(sender for sender in SENDERS if sender.prompt.partition(".")[0] in names)
+    """Return the senders whose usage a dict with these keys may be, each with the fields alone that it may have.
+
+    A long file has few sets of keys.
+    """
+
+    def in_names(field: str) -> bool:
+        return field.partition(".")[0] in names
+
+    def with_fields(sender: Sender) -> Sender:
+        lists: dict[str, Any] = {name: tuple(filter(in_names, getattr(sender, name))) for name in READ}
+        return replace(sender, **lists)
+
+    found = (one for one in SENDERS if in_names(one.prompt) and (not one.marks or any(map(in_names, one.marks))))
+    return tuple(map(with_fields, found))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import _core
-from ..ledger.columns import Kind, Places, RowFlag
-from ..messages.calls import with_arguments
+from ..ledger.columns import Kind, RowFlag
+from ..messages.calls import long_texts
 from .stages.sizes import PLACEHOLDER_TEXT
 
 if TYPE_CHECKING:
@@ -21,11 +20,6 @@ BYTES_A_TOKEN = 16
 
 JOINTS = 4
 """Tokens by which a text inside of JSON may count less than alone, at its two ends."""
-
-
-def is_long(text: str, chars: int) -> bool:
-    """Return whether a text of a call's arguments is to be pruned: it is longer, and no placeholder of ours."""
-    return len(text) > chars and not text.startswith(_core.PRUNED)
 
 
 def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, chars: int) -> dict[int, int]:
@@ -45,18 +39,10 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
     rows = fits.nonzero()[0].tolist()
     if not rows:
         return {}
-    found, places, tokens = {}, Places(ledger), ledger.tokens
-    for row in rows:
-        texts: list[str] = []
-
-        def note(_: str, text: str, texts: list[str] = texts) -> str:
-            if is_long(text, chars):
-                texts.append(text)
-            return text
-
-        index, place, nth = places.of(row)
-        with_arguments(messages[index], place, nth, note)
-        freed = sum(counter.count(text) - JOINTS for text in texts) - len(texts) * PLACEHOLDER_TEXT
-        if freed > 0:
-            found[row] = max(int(tokens[row]) - freed, 0)
+    found, tokens = {}, ledger.tokens
+    for row, texts in zip(rows, long_texts(ledger.calls(messages, rows), chars), strict=True):
+        if texts:
+            freed = sum(map(counter.count, texts)) - len(texts) * (JOINTS + PLACEHOLDER_TEXT)
+            if freed > 0:
+                found[row] = max(int(tokens[row]) - freed, 0)
     return found

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._log import details, log, outline
 from .._mask import mask
 from ..compaction.apply import without_thinking
 from ..compaction.effects import Commit, Start, Store, Wait
 from ..compaction.flow import stored_view
 from ..compaction.job import Job
-from ..compaction.view import View, parts_of
+from ..compaction.view import View
 from ..counting.counter import scan
 from ..errors import ArchiveError, BusyError, Error, SummaryError
 from ..events import Refused
@@ -196,7 +197,7 @@ def _unbound(view: View, raw: Call, ledger: Ledger, found: Ledger, settings: Set
     if len(new) == len(made) and all(map(is_, new, made)):
         return view
     result = scan(new, settings.new_counter(), found.provider).digest
-    return View(view.ref, len(plain), ledger.digest, len(new), result, parts_of(plain, new))
+    return View(view.ref, len(plain), ledger.digest, len(new), result, _core.parts_of(plain, new))
 
 
 def _discarded(reason: str) -> Flow[None]:

@@ -189,16 +189,13 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
             return found_pictures or bool(ledger.surrogates(since))
     if ledger.surrogates(since):
         return True
-    from ..archive.json_check import NO_NUMBERS, check_json  # noqa: PLC0415 - a session that is only counted needs none
+    new = range(since, len(ledger)) if since else ledger.unlike(at.valid)
+    refused = _core.not_json([call.messages[index] for index in new])
+    if refused:
+        from ..archive.json_check import check_json  # noqa: PLC0415 - for objects, and for what JSON cannot hold
 
-    for index in range(since, len(ledger)) if since else ledger.unlike(at.valid):
-        message = call.messages[index]
-        try:
-            is_json = not any(word in text for text in _core.dumps([message])[0] for word in NO_NUMBERS)
-        except (TypeError, ValueError):
-            is_json = False
-        if not is_json:
-            inputs = InputMessages([message], deep=True)
+        for index in map(new.__getitem__, refused):
+            inputs = InputMessages([call.messages[index]], deep=True)
             check_json(inputs.messages, index)
             inputs.check(index)
             if _core.surrogates(inputs.messages):

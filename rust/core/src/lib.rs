@@ -18,6 +18,7 @@ pub mod media;
 pub mod node;
 pub mod offline;
 pub mod ongoing;
+pub mod placeholder;
 pub mod prompt;
 pub mod reread;
 pub mod seen;

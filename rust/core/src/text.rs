@@ -1,4 +1,4 @@
-//! Converts strings of other encodings to UTF-8.
+//! Strings of other encodings as UTF-8; white space, and numbers as people read them.
 
 use std::cell::RefCell;
 
@@ -45,6 +45,24 @@ pub fn of_code_points(length: usize, fill: impl FnOnce(&mut [u32]) -> bool) -> O
         simdutf8::basic::from_utf8(&bytes[..end]).ok().map(str::to_owned)
     });
     found.ok().flatten()
+}
+
+/// Whether a character is white space to Python.
+#[must_use]
+pub fn is_space(c: char) -> bool {
+    matches!(c, '\u{1c}'..='\u{1f}') || c.is_whitespace()
+}
+
+/// A number with a comma before each three digits.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!([999, 1_234_005].map(trimtab_core::text::with_commas), ["999", "1,234,005"]);
+/// ```
+#[must_use]
+pub fn with_commas(number: u64) -> String {
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", with_commas(number / 1_000), number % 1_000) }
 }
 
 /// The text of bytes; invalid UTF-8, which is rare, becomes U+FFFD.

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString};
 use trimtab_core::envelope;
 use trimtab_core::json::canon::{self, Texts};
 use trimtab_tokens::cancel;
@@ -22,12 +22,26 @@ use crate::view::{has_surrogate, is_scalar, literal};
 #[pyfunction]
 pub fn dumps<'py>(values: &Bound<'py, PyList>) -> PyResult<(Vec<Bound<'py, PyString>>, Vec<String>)> {
     let (py, mut all) = (values.py(), Texts::default());
-    let mut one = |value| write(&value, &mut all).map(|()| all.end());
+    let mut one = |value| write(&value, &mut all, false).map(|()| all.end());
     // A dict that changes while it is read makes the binding panic.
     cancel::caught(|| values.iter().try_for_each(&mut one))
         .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))??;
     let digests = released(py, || Ok(all.iter().map(canon::address).collect()))?;
     Ok((all.iter().map(|text| PyString::from_bytes(py, text)).collect::<PyResult<_>>()?, digests))
+}
+
+/// Positions of the values that JSON cannot hold: those that `dumps` refuses, and those with a float that is no number.
+#[pyfunction]
+pub fn not_json(values: &Bound<'_, PyList>) -> PyResult<Vec<usize>> {
+    let mut refused = Vec::new();
+    let mut one = |(index, value)| {
+        if write(&value, &mut Texts::default(), true).is_err() {
+            refused.push(index);
+        }
+    };
+    cancel::caught(|| values.iter().enumerate().for_each(&mut one))
+        .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))?;
+    Ok(refused)
 }
 
 /// The digest in a summary's envelope.
@@ -36,7 +50,8 @@ pub fn digest(text: Text) -> String {
     envelope::digest(text.as_ref())
 }
 
-fn write(value: &Bound<'_, PyAny>, out: &mut Texts) -> PyResult<()> {
+/// Appends a value; where floats must be `finite`, any other is an error.
+fn write(value: &Bound<'_, PyAny>, out: &mut Texts, finite: bool) -> PyResult<()> {
     if let Ok(text) = value.cast_exact::<PyString>() {
         return quote(text, out);
     }
@@ -45,16 +60,20 @@ fn write(value: &Bound<'_, PyAny>, out: &mut Texts) -> PyResult<()> {
             let name = key.cast_exact::<PyString>();
             quote(name.map_err(|_| PyTypeError::new_err("JSON has no keys but strings"))?, out)?;
             out.colon();
-            write(&part, out)
+            write(&part, out, finite)
         });
     }
     if let Ok(list) = value.cast_exact::<PyList>() {
-        return out.container(*b"[]", list.iter(), to_py, |out, part| write(&part, out));
+        return out.container(*b"[]", list.iter(), to_py, |out, part| write(&part, out, finite));
     }
     if !is_scalar(value) {
         return Err(PyTypeError::new_err(format!("{} is not JSON", value.get_type().name()?)));
     }
-    out.literal(&literal(value)?);
+    let text = literal(value)?;
+    if finite && value.is_instance_of::<PyFloat>() && text.ends_with(|c: char| c.is_ascii_alphabetic()) {
+        return Err(PyTypeError::new_err(format!("{text} is no number of JSON")));
+    }
+    out.literal(&text);
     Ok(())
 }
 

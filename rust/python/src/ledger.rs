@@ -14,6 +14,7 @@ use trimtab_core::ledger::reads;
 use trimtab_core::ledger::sums::Totals;
 use trimtab_core::shape::Provider;
 
+use crate::calls::{Call, calls};
 use crate::convert::{array, to_py};
 use crate::counter::Counter;
 use crate::scan::{Messages, extended, scan};
@@ -201,6 +202,21 @@ methods! {
     /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).
     fn named<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         array(py, &self.columns.calls_of(&names).collect::<Vec<_>>())
+    }
+
+    /// The call of each of these rows; None for a row that is no call of a known shape.
+    ///
+    /// Args:
+    ///     messages: those that the ledger was made of.
+    ///     rows: rows of the ledger.
+    ///
+    /// Returns:
+    ///     The way to the call in its message, its field with the arguments, its tool and the arguments, as they are there.
+    ///
+    /// Raises:
+    ///     ValueError: a row is out of range.
+    fn calls<'py>(&self, messages: Messages<'py>, rows: Vec<usize>) -> PyResult<Vec<Option<Call<'py>>>> {
+        calls(&self.columns, &messages, &rows)
     }
 
     /// The call id of a row, empty where it has none; raises ValueError for a row out of range.

@@ -2,6 +2,7 @@
 #![allow(clippy::needless_pass_by_value)] // what Python passes is owned: its wrappers come by value
 #![allow(clippy::doc_markdown)] // these docs are Python's docstrings
 
+mod calls;
 #[cfg(debug_assertions)]
 mod checked;
 mod convert;
@@ -10,6 +11,7 @@ mod dump;
 mod incremental;
 mod ledger;
 mod offline;
+mod parts;
 mod places;
 mod raw;
 mod reader;
@@ -30,11 +32,13 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
+        calls::placeholders,
         counter::{Counter, threads},
-        dump::{digest, dumps, surrogates},
+        dump::{digest, dumps, not_json, surrogates},
         incremental::IncrementalCounter,
         ledger::Ledger,
         offline::{facts, offline, unfounded},
+        parts::{made_of, parts_of},
         places::Seen,
         reader::{Reader, recover},
         scan::{all_plain, detect, entries},

@@ -204,4 +204,6 @@ def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int, nam
             rank = _NAME * _terms.chance(term, size) * _WORTH.get(how, 1.0) / (1 + len(term.text) / 4)
             rank *= 0.2 if names.gone(term.text, term.last) else 1
             section: Section = "Files" if how or term.sort == "path" else "Identifiers"
+            if section == "Identifiers" and term.where & _terms.AFTER:
+                continue  # the messages behind the summary say it
             yield Candidate(section, how or _GROUPS[term.sort], clean(term.text), rank, (term.last, 0))

@@ -179,7 +179,7 @@ def parse_ids(ids: Any) -> tuple[int, ...]:
         numbers = tuple(json.loads(ids) if isinstance(ids, str) else ids or ())
     except UNREADABLE as error:
         raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
-    if not all(isinstance(number, int) for number in numbers):
+    if not {*map(type, numbers)} <= {int}:
         raise ArchiveError("a stored list of ids has other values; see trimtab archive verify")
     return numbers
 

@@ -9,7 +9,7 @@ from ...errors import ArchiveError, ConflictError, SessionError
 from ..names import check_name
 from ..values import Record, Stored
 from .chain import EVENT, digest_event, link
-from .codec import compress, encode
+from .codec import MIN_CHARS, compress, encode
 from .statements import Database, Dialect, Row, Steps, clean, transaction
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def _insert(new: Mapping[str, str], newest: int, dialect: Dialect) -> Steps[Sequ
     """Store new messages behind the newest one and queue them for indexing; return their ids in this order."""
     texts = list(new.values())
     packs = dialect.compresses and sum(map(len, texts)) <= MAX_COMPRESSED_NOW
-    rows: Iterable[Row] = zip(new, map(len, texts), map(compress, texts) if packs else texts, strict=True)
+    bodies = [text if len(text) < MIN_CHARS else compress(text) for text in texts] if packs else texts
+    rows: Iterable[Row] = zip(new, map(len, texts), bodies, strict=True)
     if dialect.name == "postgres":
         rows = sorted(rows)  # the same order in all transactions prevents deadlocks
     # Most of the table is new: to sort its digests takes half the time of placing one after the other.

@@ -7,6 +7,8 @@ use regex::{Captures, Regex};
 use trimtab_tokens::cancel::poll;
 use trimtab_tokens::{is_letter, is_mark, is_number};
 
+pub use crate::text::is_space;
+
 /// A regular expression in which `\w` is a letter, a number or `_`, and `\s` has the separators U+001C to U+001F.
 ///
 /// The crate's own `\w` has marks, joiners and circled letters, and lacks numbers such as `²`. Characters on which the
@@ -161,11 +163,6 @@ fn symbol(c: char) -> char {
 /// Whether Python's `\w` matches a character.
 pub fn is_word(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric() || (!c.is_ascii() && (is_letter(c) || is_number(c)))
-}
-
-/// Whether a character is white space to Python.
-pub fn is_space(c: char) -> bool {
-    matches!(c, '\u{1c}'..='\u{1f}') || c.is_whitespace()
 }
 
 /// `str.strip`.

@@ -22,6 +22,7 @@ use super::tool_runs::{EDITS, WRITES, commands};
 use super::words::{Map, Set, stretches};
 use super::worth::{by_length, stands_alone, without_kind};
 use crate::error::Error;
+use crate::text::with_commas;
 
 pattern!(FILE = r"\w\.\w+$");
 
@@ -144,10 +145,6 @@ fn tally(known: &[&Part], limit: i64, count: &mut Count<'_>) -> Result<String, E
         }
     }
     Ok(String::new())
-}
-
-fn with_commas(number: u64) -> String {
-    if number < 1_000 { number.to_string() } else { format!("{},{:03}", with_commas(number / 1_000), number % 1_000) }
 }
 
 /// Whether a part is the message with the earlier summary.
@@ -302,6 +299,9 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
             rank *= 0.2;
         }
         let section = if how.is_some() || is_path { Section::Files } else { Section::Identifiers };
+        if section == Section::Identifiers && term.places & place::AFTER != 0 {
+            continue; // the messages behind the summary say it
+        }
         let group = how.map_or_else(|| group_of(term), Done::name);
         let mut one = candidate(section, group, &term.text, rank, term.last);
         one.names.extend((one.text == term.text).then_some(name));
