@@ -159,3 +159,24 @@ def test_a_message_that_holds_itself_is_an_error_and_not_a_hang() -> None:
     new["content"].append(new)
     with pytest.raises(RecursionError):
         _core.parts_of([], [new])
+
+
+TEXTS = st.text("ab \n\t\x1f\u2003é\ud800", max_size=9) | st.sampled_from(
+    ["a b", "a b c", "é " * 999, "x" * 1_000 + " b c d"]
+)
+PARTS = st.recursive(
+    TEXTS | st.integers(),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(TEXTS, parts, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), PARTS), st.sets(st.sampled_from("abcdef")).map(tuple))
+def test_fields_with_text_are_those_with_three_words(value: dict[str, Any], known: tuple[str, ...]) -> None:
+    assert _core.worded(value, known) == slow.worded(value, known)
+
+
+@pytest.mark.parametrize("number", [999, 1_000, 1_001, 5_000])
+def test_a_field_of_many_values_is_taken_to_hold_text(number: int) -> None:
+    value = {"a": [1] * number, "b": {"c": ["x"] * number, "d": "one two three"}}
+    assert _core.worded(value, ()) == slow.worded(value, ())

@@ -126,3 +126,23 @@ def copy(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: copy(part) for key, part in value.items()}
     return [copy(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def worded(value: dict[str, Any], known: tuple[str, ...]) -> list[str]:
+    """The fields, but for the known ones, with a string of three words or more at any depth."""
+    return [name for name, inner in value.items() if name not in known and _has_text(inner)]
+
+
+def _has_text(value: Any) -> bool:
+    pending = [value]
+    for _ in range(1_001):
+        if not pending:
+            return False
+        inner = pending.pop()
+        if isinstance(inner, str) and len(inner[:1_000].split()) >= 3:
+            return True
+        if isinstance(inner, dict):
+            pending += inner.values()
+        elif isinstance(inner, list):
+            pending += inner
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .. import _core
 from ..errors import MessageError
 from ..messages.types import Charged, Skipped, Transcript
 from ..messages.usage import Usage, is_tokens
@@ -29,9 +30,6 @@ SMALLEST_WINDOW = 1_000
 
 MOST_KINDS, LONGEST = 1_000, 60
 """Limits on the number of kinds and the characters of each part of a name, because names come from the file."""
-
-WORDS, MOST_SEARCHED, MOST_READ = 3, 1_000, 1_000
-"""Words from which a text counts as content; most values of a field, and characters of a text, to search for it."""
 
 
 @dataclass(slots=True)
@@ -79,21 +77,12 @@ class Builder:
             self.left_out[kind] = self.left_out.get(kind, 0) + count
 
     def leave_fields(self, value: dict[str, Any], known: Collection[str], *names: object) -> None:
-        """Count the unknown fields with text in an entry that becomes a message.
+        """Count the unknown fields with text in an entry that becomes a message: with a string of three words.
 
         Identifiers, numbers, times and settings do not count: they are not part of a prompt.
         """
-        for name, inner in value.items():
-            if name in known:
-                continue
-            kind = type(inner)
-            # Most fields are one word or a number: the search is for the others.
-            if kind is str:
-                has_text = len(inner) > WORDS and len(inner[:MOST_READ].split(None, WORDS)) >= WORDS
-            else:
-                has_text = (kind is dict or kind is list) and _has_text(inner)
-            if has_text:
-                self.leave(*names, name)
+        for name in _core.worded(value, known):
+            self.leave(*names, name)
 
     def objects(self, value: object, *names: object) -> list[dict[str, Any]]:
         """Return the objects of a list, and count its other entries as omitted."""
@@ -234,19 +223,3 @@ def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
     """Return the error for a file with several sessions or requests, which begin at these records."""
     places = ", ".join(f"line {record.number} (byte {record.offset})" for record in records[:5])
     return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")
-
-
-def _has_text(value: object) -> bool:
-    """Return whether a value contains text, at any depth."""
-    pending = [value]
-    for _ in range(MOST_SEARCHED):
-        if not pending:
-            return False
-        inner = pending.pop()
-        if isinstance(inner, str) and len(inner[:MOST_READ].split(None, WORDS)) >= WORDS:
-            return True
-        if isinstance(inner, dict):
-            pending += inner.values()
-        elif isinstance(inner, list):
-            pending += inner
-    return True

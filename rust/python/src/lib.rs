@@ -22,6 +22,7 @@ mod text;
 mod truncate;
 mod validate;
 mod view;
+mod worded;
 
 use pyo3::prelude::*;
 
@@ -45,6 +46,7 @@ mod _core {
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
         validate::validate,
+        worded::worded,
     };
 
     #[pymodule_init]

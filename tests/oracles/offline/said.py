@@ -151,7 +151,7 @@ def project(parts: Sequence[Part]) -> Iterator[Line]:
             for number, piece in enumerate(paragraphs(without_code(part.text))):
                 one = joined(piece)
                 does = worth.said(one)
-                if (does.rule or does.asks) and one not in seen:
+                if (does.rule or does.asks or worth.MUST.search(one)) and one not in seen:
                     seen.add(one)
                     yield Line("Project rules", one, project_rank(does) * 64 / (64 + number), part.at, number)
 

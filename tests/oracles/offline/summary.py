@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _WHERE = {"user": _terms.USER, "assistant": _terms.SAID, "call": _terms.CALLED, "earlier": _terms.EARLIER}
 _GROUPS = {"path": "mentioned", "name": "names", "id": "ids", "url": "urls", "version": "versions"}
 _WORTH = {"edited": 2.5, "created": 2.5, "deleted": 2.0, "read": 1.4}
+_CHANGED = 0.6
 _STRENGTH = ("deleted", "created", "edited", "read")
 _FILE = re.compile(r"\w\.\w+$")
 IN_PARTS = 1_000
@@ -201,7 +202,8 @@ def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int, nam
         bare = term.sort == "path" and "/" not in term.text and not _FILE.search(term.text)
         if term.seen and term.text and (not bare or term.text in done):
             how = done.get(term.text, "")
-            rank = _NAME * _terms.chance(term, size) * _WORTH.get(how, 1.0) / (1 + len(term.text) / 4)
+            chance = max(_terms.chance(term, size), _CHANGED if how not in {"", "read"} else 0)
+            rank = _NAME * chance * _WORTH.get(how, 1.0) / (1 + len(term.text) / 4)
             rank *= 0.2 if names.gone(term.text, term.last) else 1
             section: Section = "Files" if how or term.sort == "path" else "Identifiers"
             if section == "Identifiers" and term.where & _terms.AFTER:

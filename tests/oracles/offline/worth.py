@@ -17,7 +17,8 @@ RULE = re.compile(
     r"|from now on|at all times|no exceptions?|under no|forbidden|prohibited|off[- ]limits|mandatory|not allowed"
     r"|without (?:asking|approval|permission|consent|my|the|explicit)|needs? (?:approval|permission|consent)|may not"
     r"|unless|whatever happens|remember (?:that|to)"
-    r"|only (?:use|ever|change|touch|edit|run|do|the|in|on|for|when|if|after|to)"
+    r"|only (?:use|ever|change|touch|edit|run|do|ask|add|make|write|call"
+    r"|the|in|on|at|by|for|from|with|when|if|once|after|to)"
     r"|(?:when|before|after|(?:every|each) time) you"
     r"|(?:your|every|each) (?:repl(?:y|ies)|answers?|responses?|commit))\b|only[,.;])",
     re.IGNORECASE,

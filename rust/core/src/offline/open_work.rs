@@ -31,7 +31,7 @@ pub fn open_work(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let whole: Vec<&Part> = parts.iter().chain(after).copied().collect();
     for (_, (text, status)) in tasks(&whole).iter() {
         if !matches!(status.as_str(), "completed" | "done" | "deleted" | "cancelled") {
-            add(format!("{}: {}", status.replace('_', " "), clean(text, 160)), 1.4, size);
+            add(format!("{}: {}", status.replace('_', " "), clean(text, 160)), 2.4, size);
         }
     }
     let results = whole.iter().filter(|part| part.kind == Kind::Result).map(|part| part.id.as_str());

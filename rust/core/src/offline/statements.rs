@@ -190,7 +190,7 @@ pub fn project(parts: &[&Part]) -> Vec<Line> {
         for (number, piece) in paragraphs(&without_code(&part.text)).iter().enumerate() {
             let one = joined(piece);
             let does = Said::of(&one);
-            if (does.rule || does.asks) && seen.insert(one.clone()) {
+            if (does.rule || does.asks || MUST.is_match(&one)) && seen.insert(one.clone()) {
                 let rank = project_rank(&does) * 64.0 / (64.0 + float(number));
                 found.push(Line::new(Section::Project, one, rank, part.at, number));
             }

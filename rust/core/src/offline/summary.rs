@@ -28,6 +28,8 @@ pattern!(FILE = r"\w\.\w+$");
 
 /// Value of a name that surely occurs again, relative to a token of a request.
 const NAME: f64 = 5.0;
+/// Least chance that a file comes back which was changed: what was done is known, whoever says its name again.
+const CHANGED: f64 = 0.6;
 /// Limit from which a paragraph is kept whole or left out.
 const IN_PARTS: i64 = 1_000;
 /// Limit up to which a label that only says of what kind a statement is goes.
@@ -294,7 +296,8 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
         if is_path && how.is_none() && !term.text.contains('/') && !FILE.is_match(&term.text) {
             continue;
         }
-        let mut rank = NAME * chance(term, size) * worth_of(how) / (1.0 + float(length(&term.text)) / 4.0);
+        let least = if how.is_some_and(|how| how != Done::Read) { CHANGED } else { 0.0 };
+        let mut rank = NAME * chance(term, size).max(least) * worth_of(how) / (1.0 + float(length(&term.text)) / 4.0);
         if renamed.gone(&term.text, term.last) {
             rank *= 0.2;
         }

@@ -1,0 +1,62 @@
+//! Which fields of a log's entry hold text.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use trimtab_core::text::is_space;
+use trimtab_tokens::cancel;
+
+use crate::convert::panicked;
+use crate::text::Text;
+
+/// Words from which a string counts as text, values of a field that are searched for one, and characters of a string that are
+/// read.
+const WORDS: usize = 3;
+const MOST_SEARCHED: usize = 1_000;
+const MOST_READ: usize = 1_000;
+
+/// The names of the fields of `value`, but for the `known` ones, that hold a string of three words or more at any depth; a
+/// field with more than a thousand values is taken to hold one.
+#[pyfunction]
+pub fn worded<'py>(value: &Bound<'py, PyDict>, known: Vec<Bound<'py, PyString>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let find = || {
+        let mut found = Vec::new();
+        for (name, inner) in value {
+            let is_known = || known.iter().any(|one| name.is(one) || name.eq(one).unwrap_or(false));
+            if holds_text(inner)? && !is_known() {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    };
+    // The binding panics on a dict that changes while it is read.
+    cancel::caught(find).map_err(panicked)?
+}
+
+fn holds_text(value: Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return is_text(text);
+    }
+    let mut pending = vec![value];
+    for _ in 0..=MOST_SEARCHED {
+        let Some(inner) = pending.pop() else { return Ok(false) };
+        if let Ok(text) = inner.cast::<PyString>() {
+            if is_text(text)? {
+                return Ok(true);
+            }
+        } else if let Ok(dict) = inner.cast::<PyDict>() {
+            pending.extend(dict.iter().map(|(_, part)| part));
+        } else if let Ok(list) = inner.cast::<PyList>() {
+            pending.extend(list.iter());
+        }
+    }
+    Ok(true)
+}
+
+fn is_text(text: &Bound<'_, PyString>) -> PyResult<bool> {
+    let start = Text::start(text.as_any(), MOST_READ)?;
+    let words = |text: &str| {
+        let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
+        text[..end].split(is_space).filter(|word| !word.is_empty()).take(WORDS).count() >= WORDS
+    };
+    start.map_or_else(|| Text::shown(text, words), |start| Ok(words(start.as_ref())))
+}
