@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
@@ -230,6 +231,9 @@ def scan(
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
+    if isinstance(messages, list | tuple) and messages and type(messages[0]) is dict and _ends_plain(messages):
+        with suppress(ValueError):  # it is read again, to be told by its place and as what it is
+            return _ledger(messages, counter, provider, fallback)
     shape = shape_of(messages) or provider
     form = counter.plain if isinstance(counter, Counter) else plain
     return read_with(messages, lambda known: _ledger(known, counter, shape, fallback), form)
@@ -302,17 +306,18 @@ def _ledger(
 
 
 def _ends_plain(messages: Sequence[object]) -> bool:
-    """Return whether a list seems plain: callers that pass objects have one among their last two messages."""
-    return all(map(_is_plain, messages[-2:]))
+    """Return whether a list seems plain: callers that pass objects have one among their last two messages.
 
-
-def _is_plain(message: object) -> bool:
-    """Return whether the core reads a message as it is: a dict down to its blocks, no log entry, or another mapping."""
-    if type(message) is not dict:
-        return isinstance(message, Mapping) and not isinstance(message, dict)
-    content = message.get("content")
-    blocks = content if isinstance(content, list | tuple) else ()
-    return "message" not in message and all(type(block) is dict for block in blocks)
+    The core reads a message as it is if it is a dict down to its blocks and no log entry, or another mapping.
+    """
+    for message in messages[-2:]:
+        if type(message) is dict:
+            content = message.get("content")
+            if "message" in message or (isinstance(content, list | tuple) and not {*map(type, content)} <= {dict}):
+                return False
+        elif not isinstance(message, Mapping) or isinstance(message, dict):
+            return False
+    return True
 
 
 def fixed_tokens(counter: Counter, system: object = None, tools: object = None) -> tuple[int, int]:

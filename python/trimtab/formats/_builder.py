@@ -12,7 +12,7 @@ from ..messages.usage import Usage, is_tokens
 from ._parts import Content, call, dict_of, images_of, text_of, text_part, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ..models.provider import Provider
     from ._records import Record
@@ -76,7 +76,7 @@ class Builder:
         if count > 0:
             self.left_out[kind] = self.left_out.get(kind, 0) + count
 
-    def leave_fields(self, value: dict[str, Any], known: Collection[str], *names: object) -> None:
+    def leave_fields(self, value: dict[str, Any], known: Sequence[str], *names: object) -> None:
         """Count the unknown fields with text in an entry that becomes a message: with a string of three words.
 
         Identifiers, numbers, times and settings do not count: they are not part of a prompt.

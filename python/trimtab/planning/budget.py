@@ -158,7 +158,10 @@ class Trigger:
 
     def used(self, terms: Terms) -> float:
         """Return the numerator."""
-        return float(sum(getattr(terms, name) for name in self.numerator))
+        used = 0.0
+        for name in self.numerator:
+            used += getattr(terms, name)
+        return used
 
     def capacity(self, terms: Terms) -> int:
         """Return the denominator, at least 0."""
@@ -166,8 +169,10 @@ class Trigger:
             return terms.input_limit
         if terms.window <= 0:
             return 0
-        signed = (-getattr(terms, name[1:]) if name[0] == "-" else getattr(terms, name) for name in self.denominator)
-        capacity = max(int(sum(signed)), 0)
+        whole = 0
+        for name in self.denominator:
+            whole += -getattr(terms, name[1:]) if name[0] == "-" else getattr(terms, name)
+        capacity = max(int(whole), 0)
         return capacity if terms.input_limit is None else min(capacity, terms.input_limit)
 
     def limit(self, terms: Terms) -> int:
@@ -196,9 +201,13 @@ class Trigger:
         return self._past(terms, self.critical)
 
     def _past(self, terms: Terms, share: float) -> bool:
-        value, past = self.utilisation(terms), share
-        if self.integer_limit and self.capacity(terms):
-            value, past = self.used(terms), int(self.capacity(terms) * share)
+        used, capacity = self.used(terms), self.capacity(terms)
+        if not capacity:
+            value, past = self.unknown_utilisation, share
+        elif self.integer_limit:
+            value, past = used, int(capacity * share)
+        else:
+            value, past = used / capacity, share
         return value >= past if self.inclusive else value > past
 
 

@@ -44,17 +44,51 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         crowded = _verify(at, call, ledger, since)
     except MessageError as error:
         raise call.located(error) from error.__cause__
-    trigger, cap, done = at.policy.trigger, at.policy.ingest, None
+    policy, done = at.policy, None
+    trigger, cap = policy.trigger, policy.ingest
     if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(ledger):
         call, ledger, done = yield from capped(at, begun, call, ledger, since)
     size = yield from _size(at, call, ledger, when)
     waits = ""
     if trigger.background and trigger.auto and trigger.nears(size.terms):
         call, size, done, waits = yield from _beside(at, call, when, size, done)
-    request, not_due = (None, waits) if waits else (yield from _due(at, call, when, size))
+    danger = _exceeds(at, size)
+    pressed = danger or trigger.reached(size.terms)
+    request, not_due = (None, waits) if waits else (yield from _due(at, call, when, size, danger=danger))
     if request is None and crowded:
         request, not_due = thinned(at, call), ""
-    given, reason = call, not_due
+    if request is None:
+        reason = not_due
+    else:
+        call, size, made, reason = yield from _compacted(at, call, size, request, not_due, crowded=crowded)
+        if made is not None:
+            done = made
+            pressed = _exceeds(at, size) or trigger.reached(size.terms)
+    if _is_heavy(size) and not policy.parity and not reason.startswith(REFUSED):
+        raise call.located(too_heavy(size, len(call.messages), reason))
+    at.edited |= done is not None
+    if at.pressed and (rest := at.rest(size, reason)) is not None:
+        yield rest
+    explains = pressed or (crowded and done is None)
+    call = call if done is None else call.compacted(call.messages)
+    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "")
+
+
+def _compacted(
+    at: Memory, given: Call, size: Size, request: Request | None, not_due: str, *, crowded: bool
+) -> Flow[tuple[Call, Size, Compaction[Any] | None, str]]:
+    """Return the call after a compaction, and others where the prompt is still in danger; its size, and the reason.
+
+    Args:
+        at: the session.
+        given: the call as it is.
+        size: of its prompt.
+        request: the first compaction.
+        not_due: why no compaction was due; empty if one is.
+        crowded: whether pictures or lone surrogates must leave.
+    """
+    call, done, reason = given, None, not_due
+    danger = _exceeds(at, size)
     try:
         while request is not None:
             with at.alone():
@@ -64,35 +98,30 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
                 request = thinned(at, call)  # the policy stopped: pictures leave nevertheless
                 continue
             protects = request.room is None and not at.policy.parity
-            stopped = made.ref is None and _exceeds(at, size) and not crowded
-            if stopped and protects and made.outcome != "refused":
-                request = rescue(at, given, size)  # the policy's last step removed nothing
-                continue
             if made.ref is None:
+                if danger and not crowded and protects and made.outcome != "refused":
+                    request = rescue(at, given, size)  # the policy's last step removed nothing
+                    continue
                 break
             done = made
             call = given.compacted(made.messages)
             size = at.size(call)
-            # From the caller's list, so that the ref of what goes out restores that.
-            request = rescue(at, given, size) if protects and _exceeds(at, size) else None
+            danger = _exceeds(at, size)
+            if not (protects and danger):
+                break
+            request = rescue(at, given, size)  # from the caller's list, so that the ref of what goes out restores that
     except SummaryError as error:
         log.warning("automatic compaction failed in step %s: %s", error.op, outline(error))
         details.warning("automatic compaction failed: %s", error.account)
         at.fail()
         reason = str(error)
-    if _is_heavy(size) and not at.policy.parity and not reason.startswith(REFUSED):
-        raise call.located(too_heavy(size, len(call.messages), reason))
-    at.edited |= done is not None
-    if at.pressed and (rest := at.rest(size, reason)) is not None:
-        yield rest
-    explains = trigger.reached(size.terms) or _exceeds(at, size) or (crowded and done is None)
-    call = call if done is None else call.compacted(call.messages)
-    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "")
+    return call, size, done, reason
 
 
 def _size(at: Memory, call: Call, ledger: Ledger, when: When) -> Flow[Size]:
     """Return the sizes of a prompt; the provider counts its messages where the policy asks it."""
-    size, estimate, trigger = at.size(call, ledger), at.policy.counter, at.policy.trigger
+    size, policy = at.size(call, ledger), at.policy
+    estimate, trigger = policy.counter, policy.trigger
     asks = estimate is not None and estimate.asks and at.settings.count_with is not None
     if asks and trigger.auto and when in trigger.when:
         size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
@@ -131,22 +160,22 @@ def _is_heavy(size: Size) -> bool:
 
 def _endangered(at: Memory, size: Size) -> bool:
     """Return whether a prompt's tokens are in danger."""
-    terms, trigger = size.terms, at.policy.trigger
+    terms, policy = size.terms, at.policy
+    trigger = policy.trigger
     if size.prompt > terms.input_budget or trigger.overflows(terms):
         return True
-    if at.policy.counter is not None:
+    if policy.counter is not None:
         return False
     return trigger.endangers(terms if terms.beyond >= 0 else replace(terms, beyond=0))
 
 
-def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request | None, str]]:
+def _due(at: Memory, call: Call, when: When, size: Size, *, danger: bool) -> Flow[tuple[Request | None, str]]:
     """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
     policy, trigger, prune = at.policy, at.policy.trigger, at.policy.prune
     if not trigger.auto:
         return None, f"automatic compaction is off: policy {policy.name} has auto=False"
     watched = when in trigger.when
-    in_danger = _exceeds(at, size) or when == "on_overflow"
-    if in_danger and not policy.parity:
+    if (danger or when == "on_overflow") and not policy.parity:
         yield Long()
         if _is_heavy(size) and not _endangered(at, size) and (request := lightened(at, call)) is not None:
             return request, ""

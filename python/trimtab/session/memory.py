@@ -435,7 +435,7 @@ class Memory:
         beside = self._beside(call, sum(fixed))
         forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
         counted, total = self.forecast.own + beside, ledger.total
-        beyond = forecast - total - sum(fixed) if self.policy.counter is None else 0
+        beyond = forecast - total - sum(fixed) if self.settings.policy.counter is None else 0
         terms = self.forecast.terms(self.settings.limits, total, *fixed, beyond)
         prompt, limit = (
             max(counted + self.forecast.unseen, forecast),
@@ -449,7 +449,8 @@ class Memory:
         length, digest = self.verified
         is_same = length <= len(ledger) and ledger.digest_until(length) == digest
         # A digest does not tell a lone surrogate from what replaced it, and none was found valid.
-        return length if is_same and not any(at < length for at in ledger.surrogates()) else 0
+        found = ledger.surrogates() if is_same else []
+        return length if is_same and not (found and found[0] < length) else 0
 
     def look(self, call: Call, ledger: Ledger | None = None) -> Size:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""
