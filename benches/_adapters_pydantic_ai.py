@@ -18,7 +18,7 @@ from pydantic_ai_harness.compaction import (
 from adapters import TRIGGER, Summaries
 from support.agent_pydantic_ai import agent
 from support.agents import MODEL, OPTIONS
-from trimtab.adapters.pydantic_ai import Compaction
+from trimtab.adapters.pydantic_ai import CompactionCapability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +58,8 @@ ROWS = {
     ),
     "harness: `SummarizingCompaction`": partial(talk, make=lambda stub: [summarizing(stub)]),
     "harness: `TieredCompaction` of the first and the last": partial(talk, make=tiers),
-    "trimtab: `Compaction`": partial(talk, make=lambda _: [Compaction(MODEL, **OPTIONS)]),
+    "trimtab: `CompactionCapability`": partial(talk, make=lambda _: [CompactionCapability(MODEL, **OPTIONS)]),
     "the same, summaries by a model": partial(
-        talk, make=lambda stub: [Compaction(MODEL, summarizer=stub.summarize, **OPTIONS)]
+        talk, make=lambda stub: [CompactionCapability(MODEL, summarizer=stub.summarize, **OPTIONS)]
     ),
 }

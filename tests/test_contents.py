@@ -14,7 +14,7 @@ from support import format_cases
 from support.models import CLAUDE_BOUND
 from support.scale import scaled
 from support.transcripts import PROVIDERS, messages
-from trimtab.ledger.contents import OVERHEAD, REST, UNKNOWN, Block, Contents, Group, Repeat
+from trimtab.ledger.contents import OVERHEAD, REST, UNKNOWN, ContentBlock, Contents, Group, Repeat
 
 O200K = trimtab.Counter("o200k_base")
 GROUPINGS: tuple[Any, ...] = ("tool", "file", "turn", "message")
@@ -115,7 +115,7 @@ def test_an_unknown_grouping_is_refused() -> None:
 def test_the_largest_results_name_their_calls() -> None:
     blocks = SESSION.largest(4)
     assert [block.message for block in blocks] == [9, 2, 4, 6]
-    assert blocks[3] == Block(
+    assert blocks[3] == ContentBlock(
         row=6,
         message=6,
         kind="result",

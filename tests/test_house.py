@@ -165,3 +165,12 @@ def test_counting_needs_no_numpy() -> None:
     code = "import sys, trimtab; trimtab.Counter('o200k_base').count('x'); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and path.suffix == ".py":
+                places.setdefault(node.name, []).append(module(path))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -15,7 +15,7 @@ from trimtab.cli import main
 from trimtab.models.catalog import rows
 from trimtab.models.ids import ModelId
 from trimtab.models.model import own_table
-from trimtab.models.prompts import PROMPTS, Prompt
+from trimtab.models.prompts import PROMPTS, PromptGrammar
 from trimtab.models.table import ALIASES, BINDS, CLAUDE, FAMILIES, KEEPS, OPENAI
 
 TABLE = own_table()
@@ -130,7 +130,7 @@ def test_every_field_can_be_overridden():
 def test_the_core_reads_every_field_of_a_prompt():
     with pytest.raises((TypeError, ValueError, AttributeError)):
         Counter("o200k_base", prompt=object())
-    taken = Counter("o200k_base", prompt=Prompt("x", "o200k_base", "", "framed", user=7))
+    taken = Counter("o200k_base", prompt=PromptGrammar("x", "o200k_base", "", "framed", user=7))
     assert taken.per_message([{"role": "user", "content": ""}], provider="openai_chat").tolist() == [7]
 
 

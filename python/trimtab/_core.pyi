@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from .models.prompts import Prompt
+from .models.prompts import PromptGrammar
 from .models.provider import Provider
 
 __all__ = [
@@ -54,7 +54,7 @@ class Counter:
         cls,
         encoding: str,
         *,
-        prompt: Prompt | None = None,
+        prompt: PromptGrammar | None = None,
         data: bytes | None = None,
         pattern: str | None = None,
         **flat: bool | int | None,

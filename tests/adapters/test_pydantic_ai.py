@@ -18,7 +18,7 @@ from pydantic_ai.models.function import FunctionModel
 import trimtab
 from support.agent_pydantic_ai import agent, model
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
-from trimtab.adapters.pydantic_ai import Compaction
+from trimtab.adapters.pydantic_ai import CompactionCapability
 
 FREE = UsageLimits(request_limit=None)
 
@@ -61,7 +61,7 @@ def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
     async def run() -> list[Any]:
         said, history = RULE + " Look at everything.", None
         while stub.calls < CALLS:
-            compaction = Compaction(MODEL, summarizer=summarizer, archive=archive, **OPTIONS)
+            compaction = CompactionCapability(MODEL, summarizer=summarizer, archive=archive, **OPTIONS)
             if stored:
                 compaction.restore("talk", json.loads(json.dumps(stored)))
             history = await turn(agent(stub, compaction), how, said, history)
@@ -87,7 +87,7 @@ def test_a_conversation_goes_on_from_an_archive_on_disk(encode: Any, tmp_path: A
     async def run() -> int:
         done = 0
         for n in range(4):
-            compaction = Compaction(MODEL, archive=where, **OPTIONS)
+            compaction = CompactionCapability(MODEL, archive=where, **OPTIONS)
             with compaction.compactor as cm:
                 found = await turn(agent(stub, compaction), "run", f"Go on {n}.", whole or None)
                 done += len(cm.session("talk").history(None))
@@ -104,7 +104,9 @@ def test_untouched_messages_stay_the_same_objects(encode: Any) -> None:
         ai.ModelRequest(parts=[ai.SystemPromptPart("Be good."), ai.UserPromptPart("go")]),
         ai.ModelResponse(parts=[ai.TextPart("yes")]),
     ]
-    found = agent(stub, Compaction(MODEL, window=2_000_000)).run_sync("on", message_history=history, usage_limits=FREE)
+    found = agent(stub, CompactionCapability(MODEL, window=2_000_000)).run_sync(
+        "on", message_history=history, usage_limits=FREE
+    )
     assert all(a is b for a, b in zip(found.all_messages(), history, strict=False))
 
 
@@ -113,20 +115,20 @@ def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) 
         raise ModelHTTPError(429, "stub", {"message": "rate limit reached"})
 
     with pytest.raises(ModelHTTPError, match="429"):
-        Agent(FunctionModel(fails), capabilities=[Compaction(MODEL)]).run_sync("go")
+        Agent(FunctionModel(fails), capabilities=[CompactionCapability(MODEL)]).run_sync("go")
 
     def refuses(*_: Any) -> Any:
         raise ModelHTTPError(400, "stub", {"message": "maximum context length is 10 tokens."})
 
     with pytest.raises(ModelHTTPError, match="400") as caught:
-        Agent(FunctionModel(refuses), capabilities=[Compaction(MODEL)]).run_sync("go")
+        Agent(FunctionModel(refuses), capabilities=[CompactionCapability(MODEL)]).run_sync("go")
     assert "trimtab" in caught.value.__notes__[0]
 
 
 def test_the_window_is_that_of_the_models_profile(encode: Any) -> None:
     for options, window in (({}, 20_000), ({"window": 18_000}, 18_000)):
         stub = Model(encode, lowered=20_000)
-        compaction = Compaction(MODEL, max_output=2_000, **options)
+        compaction = CompactionCapability(MODEL, max_output=2_000, **options)
         profiled = FunctionModel(model(stub).function, model_name="stub", profile={"context_window": 20_000})
         running = Agent(profiled, system_prompt="Be good.", tools=[look], capabilities=[compaction])
         running.run_sync("go", usage_limits=FREE, conversation_id="a")
@@ -142,7 +144,7 @@ def test_a_tools_output_is_cut_as_it_enters(encode: Any) -> None:
     stub = Model(encode, window=100_000, lowered=100_000)
     stub.calls = 38
     cm = trimtab.Compactor(MODEL, policy="sven", window=100_000)
-    running = Agent(model(stub), system_prompt="Be good.", tools=[look], capabilities=[Compaction(cm)])
+    running = Agent(model(stub), system_prompt="Be good.", tools=[look], capabilities=[CompactionCapability(cm)])
     found = running.run_sync("go").all_messages()
     results = [part for message in found for part in message.parts if part.part_kind == "tool-return"]
     assert results

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 
-class Compaction(AbstractCapability[Any]):
+class CompactionCapability(AbstractCapability[Any]):
     """Keeps the messages of a pydantic-ai agent inside the model's context window.
 
     The compacted list replaces the run's messages, so that ``result.all_messages()`` and the next run's

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         Overview,
         Pruned,
         Record,
-        Session,
         Stored,
+        StoredSession,
         Totals,
     )
 
@@ -34,9 +34,9 @@ __all__ = [
     "Overview",
     "Pruned",
     "Record",
-    "Session",
     "SqlArchive",
     "Stored",
+    "StoredSession",
     "Totals",
     "open_archive",
 ]

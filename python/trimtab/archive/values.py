@@ -66,7 +66,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class StoredSession:
     """A session in an archive.
 
     Attributes:

@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Verb:
     """A verb, or an action of one.
 
     Attributes:
@@ -50,10 +50,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _commands(parser: argparse.ArgumentParser, words: str, about: str) -> list[Command]:
+def _commands(parser: argparse.ArgumentParser, words: str, about: str) -> list[Verb]:
     """Return a parser's command, and those of its verbs and actions."""
-    made = Command(words, about)
-    below: list[Command] = []
+    made = Verb(words, about)
+    below: list[Verb] = []
     for action in parser._actions:  # noqa: SLF001 - argparse tells its options nowhere else
         told = (action.help or "").split(";")[0].replace("%%", "%")
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
@@ -70,7 +70,7 @@ def _commands(parser: argparse.ArgumentParser, words: str, about: str) -> list[C
     return [made, *below]
 
 
-def _add_values(command: Command, action: argparse.Action) -> None:
+def _add_values(command: Verb, action: argparse.Action) -> None:
     """Note what an option takes: one of some values, a file, or any text."""
     for option in action.option_strings:
         if action.choices:
@@ -81,7 +81,7 @@ def _add_values(command: Command, action: argparse.Action) -> None:
             command.plain.append(option)
 
 
-def _bash(commands: list[Command]) -> list[str]:
+def _bash(commands: list[Verb]) -> list[str]:
     """Return a function for bash: the words before the cursor select the command."""
     return [
         "_trimtab() {",
@@ -107,7 +107,7 @@ def _bash_case(place: str, values: tuple[str, ...]) -> str:
     return f'    "{place}") COMPREPLY=($(compgen {made} -- "$now")); return;;'
 
 
-def _path(loop: str, commands: list[Command]) -> list[str]:
+def _path(loop: str, commands: list[Verb]) -> list[str]:
     """Return lines that set ``path`` to the verb and the action among the words."""
     known = "|".join(f'"{each.words}"' for each in commands if each.words)
     follow = f'{{ case "$path $word" in {"|".join(_following(commands))}) path="$path $word";; esac; }}'
@@ -115,11 +115,11 @@ def _path(loop: str, commands: list[Command]) -> list[str]:
     return [f"  {loop}; do", f"    if [[ -z $path ]]; then {first}; else {follow}; fi", "  done"]
 
 
-def _following(commands: list[Command]) -> list[str]:
+def _following(commands: list[Verb]) -> list[str]:
     return [f'"{each.words}"' for each in commands if " " in each.words]
 
 
-def _zsh(commands: list[Command]) -> list[str]:
+def _zsh(commands: list[Verb]) -> list[str]:
     """Return a function for zsh, with what each word does."""
     lines = [
         "_trimtab() {",
@@ -147,7 +147,7 @@ def _zsh(commands: list[Command]) -> list[str]:
     ]
 
 
-def _fish(commands: list[Command]) -> list[str]:
+def _fish(commands: list[Verb]) -> list[str]:
     """Return a line for each word, option and value."""
     lines = ["complete -c trimtab -e"]
     verbs = " ".join(commands[0].actions)
@@ -165,7 +165,7 @@ def _fish(commands: list[Command]) -> list[str]:
     return lines
 
 
-def _takes(command: Command, option: str) -> str:
+def _takes(command: Verb, option: str) -> str:
     """Return what an option takes, for fish."""
     if option in command.plain:
         return " -x"

@@ -20,7 +20,7 @@ from .several import run_each
 from .terminal import Styled, cells
 
 if TYPE_CHECKING:
-    from ..ledger.contents import Block, By, Repeat
+    from ..ledger.contents import By, ContentBlock, Repeat
     from ..messages.types import Transcript
 
 DESCRIPTION = "Show what fills the next prompt of a session: tools, files, turns, the largest results, repeated reads."
@@ -167,7 +167,7 @@ def _filled(parts: list[Part], transcript: Transcript, options: argparse.Namespa
         yield "  nothing: there are no messages"
 
 
-def _largest(blocks: list[Block]) -> Iterator[str]:
+def _largest(blocks: list[ContentBlock]) -> Iterator[str]:
     if blocks:
         yield ""
         yield Styled("the largest tool results", "bold")

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from ..archive import Stored
     from ..planning.plan import Plan
     from .effects import Flow
-    from .request import Request
+    from .request import CompactionRequest
     from .view import View
 
 
-def compaction(request: Request) -> Flow[Compaction[Any]]:
+def compaction(request: CompactionRequest) -> Flow[Compaction[Any]]:
     """Plan; review; review the plan; store the originals; summarize; build and check; commit; report the events.
 
     An automatic compaction of a list from which nothing can leave ends with its plan: no hook is asked.
@@ -49,7 +49,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
     return done
 
 
-def _compact(request: Request) -> Flow[Compaction[Any]]:
+def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
     """Return the compaction, without a span."""
     if not request.policy.parity:
         request.check()
@@ -126,13 +126,13 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
     return done
 
 
-def _with_verdict(request: Request, verdict: Verdict) -> Request:
+def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:
     """Return the request with the hook's instructions and context."""
     lines = "\n".join(text for text in (request.context, verdict.context) if text)
     return replace(request, instructions=_either(verdict.instructions, request.instructions), context=lines or None)
 
 
-def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
+def _review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
     """Return the hook's verdict; an exception refuses."""
     try:
         verdict: object = yield Review(request.trigger, request.instructions, plan)
@@ -145,12 +145,12 @@ def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
     return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
 
 
-def _refused(request: Request, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
+def _refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
     yield Refused(request.trigger, reason)
     return _unchanged(request, plan, f"{REFUSED}{reason}")
 
 
-def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction[Any]:
+def _unchanged(request: CompactionRequest, plan: Plan, reason: str) -> Compaction[Any]:
     undone = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=reason, bytes_after=plan.bytes_before)
     return Compaction(request.given, undone, None, plan.tokens_before, plan.tokens_before, reason)
 
@@ -159,7 +159,7 @@ def _either(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
 
 
-def _record(request: Request, done: Compaction[Any], summary: str | None) -> Record:
+def _record(request: CompactionRequest, done: Compaction[Any], summary: str | None) -> Record:
     """Return the archive's record of the compaction."""
     kept = {id(message) for message in done.messages}
     record = Record(
@@ -179,14 +179,14 @@ def _record(request: Request, done: Compaction[Any], summary: str | None) -> Rec
     return record if request.settings.redact is None else redact_record(record, request.settings.redact)
 
 
-def stored_view(request: Request, view: View | None) -> str | None:
+def stored_view(request: CompactionRequest, view: View | None) -> str | None:
     """Return the view as JSON, for a session that another process may go on with; None if it has what is redacted."""
     if view is None or not request.settings.exclusive or not view.is_storable(request.settings.redact):
         return None
     return encode([asdict(view)])[0][0]
 
 
-def _live(request: Request, done: Compaction[Any]) -> tuple[str, ...]:
+def _live(request: CompactionRequest, done: Compaction[Any]) -> tuple[str, ...]:
     """Return the refs of the session's summaries in the new list: its own, and of those that stay."""
     stays = {id(request.messages[index]) for index in request.summaries}
     others = {id(message) for message in request.messages} - stays
@@ -194,7 +194,7 @@ def _live(request: Request, done: Compaction[Any]) -> tuple[str, ...]:
     return tuple([one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays)])
 
 
-def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> str:
+def _ref(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> str:
     """Return the name of this compaction: a digest of a named session, the originals, the edits and the summary.
 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
     from ..events import Event
     from ..summarize.drive import Outcome
-    from ..summarize.write import Session
+    from ..summarize.write import CallSession
     from .effects import Effect, Flow
     from .handler import EffectHandler
-    from .request import Request
+    from .request import CompactionRequest
     from .result import Compaction
 
 LOOK = 1.0
 """Seconds between two looks whether the event loop that awaits the summarizer was closed."""
 
 
-class _Calls(list["Session"]):
+class _Calls(list["CallSession"]):
     """The open sessions of a summarizer; one that is opened after the end is closed at once."""
 
     ended = False
 
-    def append(self, session: Session) -> None:
+    def append(self, session: CallSession) -> None:
         """Add a session."""
         super().append(session)
         if self.ended:
@@ -60,7 +60,7 @@ class Job:
         events: of the summarizer's failures, to be told by the session.
     """
 
-    def __init__(self, request: Request, handler: EffectHandler) -> None:
+    def __init__(self, request: CompactionRequest, handler: EffectHandler) -> None:
         """Take the request; ``review`` and ``start`` come next."""
         # The caller appends to its own list meanwhile.
         self._flow = compaction(replace(request, given=request.inputs.given))

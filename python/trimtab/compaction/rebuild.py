@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from ..messages.types import Message
     from ..planning.plan import Plan
-    from .request import Request
+    from .request import CompactionRequest
 
 
-def _arrived(request: Request) -> Sequence[Message]:
+def _arrived(request: CompactionRequest) -> Sequence[Message]:
     """Return the messages that the caller appended during the compaction."""
     known = len(request.originals)
     grew = len(request.given) > known and all(a is b for a, b in zip(request.given, request.inputs.given, strict=False))
@@ -32,7 +32,7 @@ def _arrived(request: Request) -> Sequence[Message]:
 
 
 def rebuilt(
-    request: Request, plan: Plan, summary: str | None, ref: str
+    request: CompactionRequest, plan: Plan, summary: str | None, ref: str
 ) -> tuple[list[Message], int, tuple[str, ...], View | None]:
     """Return the new list, its tokens, the marks of its notices and acknowledgements, and how it stands in for the old.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class CompactionRequest:
     """Everything that a compaction needs.
 
     Attributes:
@@ -128,7 +128,7 @@ class Request:
         redact = self.settings.redact
         return messages if redact is None else tuple(redact_message(m, redact) for m in messages)
 
-    def archivable(self) -> Request:
+    def archivable(self) -> CompactionRequest:
         """Return the request with messages as JSON has them: objects in fields that are not counted become dicts.
 
         Raises:

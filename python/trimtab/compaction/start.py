@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .effects import Flow
-    from .request import Request
+    from .request import CompactionRequest
     from .result import Compaction
 
 
-def compaction(request: Request) -> Flow[Compaction[Any]]:
+def compaction(request: CompactionRequest) -> Flow[Compaction[Any]]:
     """Return the flow of a compaction."""
     from .flow import compaction as flow  # noqa: PLC0415 - a session that compacts nothing needs none of it
 

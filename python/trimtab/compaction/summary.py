@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..summarize import Answer, Usage
     from .effects import Flow
-    from .request import Request
+    from .request import CompactionRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Outcome:
     added: tuple[str, ...] = ()
 
 
-def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
+def summarize(request: CompactionRequest, plan: Plan, since: float) -> Flow[Outcome]:
     """Return the summary, or a plan without one; fall back as the policy says.
 
     If a request that reuses the session's cache fails, the next offer sends the zone alone, within the same time limit,
@@ -102,7 +102,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
     )
 
 
-def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
+def offered(request: CompactionRequest, zone: Summarize) -> tuple[Offer, ...]:
     """Return the ways to get a summary of the zone, the one to try first in front."""
     stage = request.policy.summarize
     if request.settings.summarizer == "offline" or stage is None:
@@ -119,13 +119,13 @@ def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
     )
 
 
-def _leaving(request: Request, zone: Summarize) -> int:
+def _leaving(request: CompactionRequest, zone: Summarize) -> int:
     """Return the tokens of the messages that the summary replaces."""
     costs = request.ledger.per_message
     return int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
 
 
-def _capacity(request: Request, offer: Offer, limit: int) -> int | None:
+def _capacity(request: CompactionRequest, offer: Offer, limit: int) -> int | None:
     """Return the most tokens of messages in one request for a summary of ``limit`` tokens; None has no limit."""
     stage = request.policy.summarize
     if offer.window is None or stage is None:
@@ -137,7 +137,7 @@ def _capacity(request: Request, offer: Offer, limit: int) -> int | None:
     return max(offer.window - taken, offer.window // 2)
 
 
-def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
+def _steps(request: CompactionRequest, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
     """Return the attempts in order: the first offer, the zone alone if that reuses the cache, the policy's fallback."""
     first, *others = found
     steps = [("", first)]
@@ -147,7 +147,7 @@ def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]
     return steps + [(step, first) for step in request.policy.fallback if not (offline and step == "offline")]
 
 
-def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
+def _without(request: CompactionRequest, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
     """Return the outcome of a step that needs no summary."""
     reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
     if step == "stop":
@@ -160,7 +160,7 @@ def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: s
     return Outcome(replace(plan, edits=edits, reason=reason), step)
 
 
-def _topics(request: Request, zone: Summarize) -> list[str]:
+def _topics(request: CompactionRequest, zone: Summarize) -> list[str]:
     """Return the first words of the first two and the last of the user's requests in the zone."""
     own = {*request.summaries, *request.fillers}
     words = [
@@ -171,7 +171,7 @@ def _topics(request: Request, zone: Summarize) -> list[str]:
     return words if len(words) <= 3 else [*words[:2], words[-1]]
 
 
-def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) -> Flow[Answer]:
+def _written(request: CompactionRequest, ask: Ask, step: str, offer: Offer, since: float) -> Flow[Answer]:
     """Return one summary of the zone: from one request if it fits the window, else from parts that are merged."""
     usage: Usage = {}
     dropped: list[str] = []
@@ -200,7 +200,7 @@ def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) 
     return replace(answer, usage=total(usage, answer.usage), dropped=(*dropped, *answer.dropped))
 
 
-def _ask(request: Request, zone: Summarize, offer: Offer, step: str, said: tuple[Message, ...] = ()) -> Ask:
+def _ask(request: CompactionRequest, zone: Summarize, offer: Offer, step: str, said: tuple[Message, ...] = ()) -> Ask:
     """Return the request for a summary; a model's is held to facts where the policy has no words of its own.
 
     ``said`` are the user's messages of older originals, of which earlier summaries have lost some.
@@ -234,13 +234,13 @@ def _ask(request: Request, zone: Summarize, offer: Offer, step: str, said: tuple
     return replace(ask, facts=found, task=task(found.sections))
 
 
-def _of_session(request: Request) -> SessionRequest:
+def _of_session(request: CompactionRequest) -> SessionRequest:
     """Return the session's own request, as ``Fitted.request`` has it."""
     marks_cache = request.settings.marks_cache
     return SessionRequest(request.ledger.provider, request.messages, request.system, request.tools, marks_cache)
 
 
-def _earlier(request: Request, index: int) -> str | None:
+def _earlier(request: CompactionRequest, index: int) -> str | None:
     """Return the text of an earlier summary, redacted; None for any other message, or one of more than a text."""
     if index not in request.summaries:
         return None

@@ -16,7 +16,7 @@ from .._mask import mask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .request import Request
+    from .request import CompactionRequest
     from .result import Compaction
 
 SPAN = "compact_context"
@@ -24,7 +24,7 @@ SPAN = "compact_context"
 
 
 @contextmanager
-def traced(request: Request) -> Iterator[Callable[[Compaction[Any]], None]]:
+def traced(request: CompactionRequest) -> Iterator[Callable[[Compaction[Any]], None]]:
     """Open the span of a compaction, parent of the summarizer's own spans; give the function that takes its result."""
     trace: Any = sys.modules.get("opentelemetry.trace")
     if trace is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..messages.types import Message
     from ..summarize import Answer
     from .effects import Flow
-    from .request import Request
+    from .request import CompactionRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Worn:
     rules: tuple[str, ...] = ()
 
 
-def worn(request: Request, zone: range) -> Flow[Worn]:
+def worn(request: CompactionRequest, zone: range) -> Flow[Worn]:
     """Return what the summaries in the zone lost of the originals that they stand for.
 
     Nothing is read where the zone has no summary of this session. What the archive forgot is not found, and what it

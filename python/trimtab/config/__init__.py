@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..policies import POLICIES
 from .files import environment_values, read_sections, section_values
-from .keys import RULES, SECTIONS, Key, Section, config_error, listed
+from .keys import RULES, SECTIONS, Key, KeySection, config_error, listed
 from .paths import get, replace_at
 from .scenarios import SCENARIOS
 
@@ -143,7 +143,7 @@ def _own_values(sections: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: entry for key, entry in given.items() if name != "agent" or key in keys(name) or "compaction" in key}
 
 
-def _section(name: str) -> Section:
+def _section(name: str) -> KeySection:
     _require("section", name, SECTIONS)
     return SECTIONS[name]
 

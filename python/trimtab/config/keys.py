@@ -78,7 +78,7 @@ def _key(rule: str, *path: str | type) -> Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class KeySection:
     """The keys of one system's document.
 
     Attributes:
@@ -114,10 +114,10 @@ _FORMULAS = {
     "estimator": _key("name", "counter", "name"),
 }
 
-SECTIONS: dict[str, Section] = {
-    "spec09": Section("spec09", _FORMULAS | {"preserve_ratio": _key("part", "keep", Tokens, "window_share")}),
-    "goat": Section("goat", _FORMULAS | {"preserve_ratio": _key("part", "keep", Messages, "share")}),
-    "agentpg": Section(
+SECTIONS: dict[str, KeySection] = {
+    "spec09": KeySection("spec09", _FORMULAS | {"preserve_ratio": _key("part", "keep", Tokens, "window_share")}),
+    "goat": KeySection("goat", _FORMULAS | {"preserve_ratio": _key("part", "keep", Messages, "share")}),
+    "agentpg": KeySection(
         "agentpg",
         {
             "trigger": _key("share", "trigger", "share"),
@@ -134,7 +134,7 @@ SECTIONS: dict[str, Section] = {
         choices={"hybrid": "agentpg", "summarization": "agentpg_summarization"},
         ordered=(("target_tokens", "max_tokens_for_model"),),
     ),
-    "agent": Section(
+    "agent": KeySection(
         "sven",
         {
             "compaction_threshold": _key("part", "trigger", "share"),
@@ -147,7 +147,7 @@ SECTIONS: dict[str, Section] = {
         preset_key="compaction_strategy",
         choices={"structured": "sven", "narrative": "sven_narrative"},
     ),
-    "compaction": Section(
+    "compaction": KeySection(
         "opencode",
         {
             "auto": _key("switch", "trigger", "auto"),
@@ -157,7 +157,7 @@ SECTIONS: dict[str, Section] = {
             "minimum": _key("count", "prune", "min_gain"),
         },
     ),
-    "policy": Section(
+    "policy": KeySection(
         "default",
         {
             "trigger_share": _key("share", "trigger", "share"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..messages.frameworks import Framework
     from ..messages.types import AnyMessage, Message
-    from ..models.prompts import Prompt
+    from ..models.prompts import PromptGrammar
     from ..models.provider import Provider
 
 
@@ -54,7 +54,7 @@ class Counter(_core.Counter):
         2
     """
 
-    prompt: Prompt | None = None
+    prompt: PromptGrammar | None = None
     """The model's prompt format; None for a plain encoding."""
 
     _settings: tuple[str, dict[str, Any]]
@@ -64,7 +64,7 @@ class Counter(_core.Counter):
         cls,
         encoding: str,
         *,
-        prompt: Prompt | None = None,
+        prompt: PromptGrammar | None = None,
         data: bytes | None = None,
         pattern: str | None = None,
         **flat: bool | int | None,
@@ -204,7 +204,7 @@ def _again(
     kind: type[Counter],
     settings: tuple[str, dict[str, Any]],
     file: tuple[str, str | None] | None,
-    prompt: Prompt | None,
+    prompt: PromptGrammar | None,
 ) -> Counter:
     """Return the counter that was pickled, with empty caches."""
     encoding, options = settings

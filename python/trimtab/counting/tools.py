@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from .. import _core
-    from ..models.prompts import Prompt
+    from ..models.prompts import PromptGrammar
 
 
 @lru_cache(64)
-def tool_tokens(counter: _core.Counter, prompt: Prompt | None, tools: str, choice: str) -> int:
+def tool_tokens(counter: _core.Counter, prompt: PromptGrammar | None, tools: str, choice: str) -> int:
     """Return the tokens of tool definitions; cached, because every call of a session sends the same tools.
 
     Args:

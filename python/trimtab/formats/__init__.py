@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ..messages.types import Transcript
     from ._builder import Builder
-    from ._records import Record
+    from ._records import FileRecord
 
 __all__ = [
     "EXAMPLE",
@@ -71,7 +71,7 @@ class _Reader(Protocol):
     def recognizes(self, value: dict[str, Any], /) -> bool:
         """Return whether only this format has such an object, from a few names and types."""
 
-    def read(self, records: Iterable[Record], /, *, whole: bool) -> Builder:
+    def read(self, records: Iterable[FileRecord], /, *, whole: bool) -> Builder:
         """Return the messages of the next prompt; none if the records have another format."""
 
 
@@ -163,13 +163,13 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> T
         with spooled(b"", file) as copy:
             return _read(copy, format, whole=whole, repair=repair)
     records = Records(file)
-    head: list[Record] = []
+    head: list[FileRecord] = []
     rest = iter(records)
     name = format or _detect(rest, head)
     entries = chain(head, rest)
     reader = _READERS.get(name)
     built = reader.read(entries, whole=whole) if reader else json_list.read(entries, format)
-    if isinstance(built, claude_code.Session):
+    if isinstance(built, claude_code.SessionReader):
         built.evidence.limit(built, settings_beside(getattr(file, "name", None), built.evidence.folder))
     transcript = built.transcript(name if reader else built.provider, records.skipped, records.lines)
     if not transcript.messages:
@@ -177,7 +177,7 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> T
     return _repaired(transcript) if repair else transcript
 
 
-def _detect(records: Iterable[Record], head: list[Record]) -> str:
+def _detect(records: Iterable[FileRecord], head: list[FileRecord]) -> str:
     """Return the format of the first record that only one format has; empty for a list of messages.
 
     Appends the records read to `head`.

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ..models.provider import Provider
-    from ._records import Record
+    from ._records import FileRecord
 
-FileRecords: TypeAlias = "Iterable[Record]"
+FileRecords: TypeAlias = "Iterable[FileRecord]"
 """The values of a file, in order."""
 
 IMAGES = "[pictures of the results above]"
@@ -167,17 +167,17 @@ class Builder:
         if self.whole:
             self.compactions.append(len(self.messages))
 
-    def skip(self, record: Record, reason: str) -> None:
+    def skip(self, record: FileRecord, reason: str) -> None:
         """Record an unreadable part of a record."""
         self.skipped.append(Skipped(record.number, record.offset, reason))
 
-    def single(self, records: FileRecords, recognizes: Callable[[dict[str, Any]], bool]) -> list[Record]:
+    def single(self, records: FileRecords, recognizes: Callable[[dict[str, Any]], bool]) -> list[FileRecord]:
         """Return the record that holds the whole session, or none, and skip the others.
 
         Raises:
             MessageError: several records hold a session.
         """
-        found: list[Record] = []
+        found: list[FileRecord] = []
         for record in records:
             if isinstance(record.value, dict) and recognizes(record.value):
                 found.append(record)
@@ -219,7 +219,7 @@ class Builder:
         )
 
 
-def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
+def several(kind: str, count: int, records: Sequence[FileRecord]) -> MessageError:
     """Return the error for a file with several sessions or requests, which begin at these records."""
     places = ", ".join(f"line {record.number} (byte {record.offset})" for record in records[:5])
     return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")

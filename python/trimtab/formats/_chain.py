@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ._parts import dict_of, list_of, text_of
-from ._records import Record
+from ._records import FileRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ _SIDE = "sidechain"  # kind of the lines of a side conversation
 
 
 @dataclass(slots=True, eq=False)
-class Line(Record):
+class Line(FileRecord):
     """A line of the tree: its links are in memory, its content is read when needed.
 
     Attributes:
@@ -155,7 +155,7 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
     return Tree(nodes, main or sent, first)
 
 
-def _line(number: int, record: Record) -> Line:
+def _line(number: int, record: FileRecord) -> Line:
     """Make a line; without a parent field its parent is a missing line, so that file order applies."""
     value = record.value
     role, kind = _role(value)

@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(slots=True, eq=False)
-class Record:
+class FileRecord:
     """One JSON value of a file, or one entry of a list that it is.
 
     Attributes:
@@ -89,18 +89,18 @@ class Records:
     _counted: int = 0
     _is_unclosed: bool = False
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[FileRecord]:
         """Yield the values with their positions."""
         for record in self._values():
             self.found += 1
             self._count(record.number)
             if isinstance(record.held, list):
                 self.lines += len(record.held) - 1
-                yield from (Record(record.number, record.offset, entry, None) for entry in record.held)
+                yield from (FileRecord(record.number, record.offset, entry, None) for entry in record.held)
             else:
                 yield record
 
-    def _values(self) -> Iterator[Record]:
+    def _values(self) -> Iterator[FileRecord]:
         """Yield the values, with lists unsplit."""
         back = self.file if self.file.seek(0, 2) > HELD else None
         at, line = self._start(), 1
@@ -112,10 +112,10 @@ class Records:
                 except (ValueError, RecursionError):
                     at, line = yield from self._recovered(at, line)
                     continue
-                yield Record(line, at, value, None if isinstance(value, list) else back)
+                yield FileRecord(line, at, value, None if isinstance(value, list) else back)
             at, line = at + len(raw), line + 1
 
-    def _recovered(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
+    def _recovered(self, at: int, line: int) -> Generator[FileRecord, None, tuple[int, int]]:
         """Yield values from `at` until one ends with its line or is unreadable; return the next line and its number."""
         start = at  # of the line
         while True:
@@ -126,7 +126,7 @@ class Records:
                 return _line_end(self.file, at), line + 1
             text, end, defects, self._is_unclosed = found
             try:
-                record = Record(line, start, parse_line(text), None) if text else None
+                record = FileRecord(line, start, parse_line(text), None) if text else None
             except (ValueError, RecursionError):  # Python has less stack left than the core allows for
                 record, defects = None, [(0, "nested too deeply", False)]
             if record is None:

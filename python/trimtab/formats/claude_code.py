@@ -31,7 +31,7 @@ def recognizes(value: dict[str, Any]) -> bool:
 
 def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the main chain; `whole` keeps those that a compaction replaced."""
-    session = Session(whole=whole, provider="anthropic")
+    session = SessionReader(whole=whole, provider="anthropic")
     tree = grow(session.watched(records), session)
     for line in tree.chain(whole=whole):
         session.add(line)
@@ -48,7 +48,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
 
 
 @dataclass(slots=True)
-class Session(Builder):
+class SessionReader(Builder):
     """The prompt's lines, and then its messages.
 
     Attributes:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..models.provider import Provider
-    from ._records import Record
+    from ._records import FileRecord
 
 PROVIDERS = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
 
 
-def read(records: Iterable[Record], provider: str | None) -> Builder:
+def read(records: Iterable[FileRecord], provider: str | None) -> Builder:
     """Return the messages unchanged; detect the provider if it is None.
 
     Raises:

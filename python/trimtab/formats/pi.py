@@ -20,7 +20,7 @@ from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._chain import nearest
 from ._parts import Content, base64_part, call, content_of, dict_of, joined, summary, text_of, text_part
-from ._records import Record
+from ._records import FileRecord
 
 _ENTRY = ("message", "content", "summary", "details")  # details are for the screen
 _MESSAGE = ("content", "command", "output", "summary", "details", "errorMessage")
@@ -57,7 +57,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
 
 
 @dataclass(slots=True, eq=False)
-class _Entry(Record):
+class _Entry(FileRecord):
     """An entry's position in the tree.
 
     Attributes:

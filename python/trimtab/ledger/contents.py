@@ -60,7 +60,7 @@ REST = "everything else"
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ContentBlock:
     """One block of a message.
 
     Attributes:
@@ -208,7 +208,7 @@ class Contents:
             groups.append(Group(REST, tokens, number, int(parts.firsts[rest].min())))
         return groups
 
-    def largest(self, top: int = 10) -> list[Block]:
+    def largest(self, top: int = 10) -> list[ContentBlock]:
         """Return the largest tool results, largest first."""
         return [self.block(row) for row in self.results[:top].tolist()]
 
@@ -244,7 +244,7 @@ class Contents:
         """Return the tokens that all results have beyond ``most`` each."""
         return int((self.tokens[np.isin(self.kind, _RESULTS)] - most).clip(min=0).sum())
 
-    def block(self, row: int) -> Block:
+    def block(self, row: int) -> ContentBlock:
         """Return a row's block.
 
         Raises:
@@ -256,7 +256,7 @@ class Contents:
             tool = tool or UNKNOWN
         words = argument if kind in _CALLS else self._words(row)
         index, tokens = int(self.owner[row]), int(self.tokens[row])
-        return Block(row, index, kind.name.lower().removeprefix("server_"), tool, argument, words, tokens)
+        return ContentBlock(row, index, kind.name.lower().removeprefix("server_"), tool, argument, words, tokens)
 
     @cached_property
     def _names(self) -> tuple[list[str], NDArray[np.int64]]:

@@ -22,7 +22,7 @@ from .search import host_of, names, nearest, relative, rows_of, versions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .prompts import Prompt
+    from .prompts import PromptGrammar
     from .provider import Provider
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
@@ -90,7 +90,7 @@ class Model:
 
     name: str
     provider: Provider
-    prompt: Prompt = field(repr=False)
+    prompt: PromptGrammar = field(repr=False)
     window: int
     max_output: int
     price: Price = field(default_factory=Price)

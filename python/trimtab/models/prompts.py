@@ -22,7 +22,7 @@ Images = Literal["standard", "high", _Tiles, _Patches]
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptGrammar:
     """Tokens that a provider adds around the texts of a request. Factors are in thousandths, all else is tokens.
 
     A *turn* is a run of messages of one side; tool results belong to the user's side.
@@ -160,10 +160,10 @@ _OPENAI: _Table = {
 }
 
 
-def _prompts(names: tuple[str, ...], table: _Table, **shared: Any) -> dict[str, Prompt]:
+def _prompts(names: tuple[str, ...], table: _Table, **shared: Any) -> dict[str, PromptGrammar]:
     """Return the prompt of each column, by name."""
     columns = [dict(zip(table, column, strict=True)) for column in zip(*table.values(), strict=True)]
-    return {name: Prompt(**shared, **column) for name, column in zip(names, columns, strict=True)}
+    return {name: PromptGrammar(**shared, **column) for name, column in zip(names, columns, strict=True)}
 
 
 PROMPTS = _prompts(
@@ -181,7 +181,7 @@ PROMPTS |= _prompts(
 )
 PROMPTS |= {
     "openai-cl100k": replace(PROMPTS["openai-4"], name="OpenAI gpt-4", encoding="cl100k_base"),
-    "gemini": Prompt(
+    "gemini": PromptGrammar(
         "Gemini",
         "o200k_base",
         "an estimate by another model's encoding: off by 5 % without tools, 18 % with them (medians)",

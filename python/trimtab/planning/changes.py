@@ -11,7 +11,7 @@ from .stages.sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
     from ..ledger.columns import Ledger
-    from ..ledger.contents import Block, Contents
+    from ..ledger.contents import ContentBlock, Contents
     from .edits import Edit
     from .plan import Plan
     from .stages import PruneResults
@@ -66,7 +66,7 @@ def changes(plan: Plan, contents: Contents, made: Ledger) -> list[Change]:
     savings, after = plan.savings, _after(made)
     a_token = savings.a_call / savings.gain if savings and savings.a_call is not None and savings.gain else None
 
-    def change(edit: Edit, block: Block, left: int, why: str) -> Change:
+    def change(edit: Edit, block: ContentBlock, left: int, why: str) -> Change:
         saves = None if a_token is None else a_token * (block.tokens - left)
         return _of_block(_NAMES[type(edit)], block, left, saves, why)
 
@@ -125,7 +125,7 @@ def stays(plan: Plan, contents: Contents, rule: PruneResults | None, top: int = 
     return found
 
 
-def _of_block(name: str, block: Block, left: int, saves: float | None, why: str) -> Change:
+def _of_block(name: str, block: ContentBlock, left: int, saves: float | None, why: str) -> Change:
     about = (block.kind, block.tool, block.argument, block.words)
     return Change(name, block.message, block.message, *about, block.tokens, left, saves, why)
 
@@ -149,7 +149,7 @@ _PRUNED = {
 }
 
 
-def _why(edit: Prune | Cut | Truncate | StripThinking, block: Block, contents: Contents) -> str:
+def _why(edit: Prune | Cut | Truncate | StripThinking, block: ContentBlock, contents: Contents) -> str:
     match edit:
         case Prune(why="superseded"):
             newer = int(contents.newer[block.row])

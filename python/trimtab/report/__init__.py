@@ -6,8 +6,20 @@ compaction and a transcript.
 
 from __future__ import annotations
 
-from .figures import Course, Past, Planned, Report, Share, Sizes, course, sizes, states
+from .figures import Course, FigureSizes, Past, Planned, Report, Share, course, sizes, states
 from .page import page
 from .parts import sentence
 
-__all__ = ["Course", "Past", "Planned", "Report", "Share", "Sizes", "course", "page", "sentence", "sizes", "states"]
+__all__ = [
+    "Course",
+    "FigureSizes",
+    "Past",
+    "Planned",
+    "Report",
+    "Share",
+    "course",
+    "page",
+    "sentence",
+    "sizes",
+    "states",
+]

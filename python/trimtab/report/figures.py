@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..ledger.contents import Block, Contents, Repeat
+    from ..ledger.contents import ContentBlock, Contents, Repeat
     from ..messages.types import Charged
     from ..planning.changes import Change
     from ..planning.plan import Plan
@@ -57,7 +57,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class FigureSizes:
     """Tokens of the messages, in bars of one message or of several that follow each other.
 
     Attributes:
@@ -72,7 +72,7 @@ class Sizes:
     split: NDArray[np.int64]
     tools: list[str]
     listed: list[list[tuple[int, int, int]]]
-    blocks: list[Block | None]
+    blocks: list[ContentBlock | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ class Report:
     notes: Sequence[str]
     fields: Mapping[str, Any]
     parts: Sequence[Share]
-    sizes: Sizes
-    largest: Sequence[Block]
+    sizes: FigureSizes
+    largest: Sequence[ContentBlock]
     caps: Sequence[tuple[int, int]]
     repeats: Sequence[Repeat]
     plans: Sequence[Planned]
@@ -195,7 +195,7 @@ def edges(messages: int, bars: int = BARS) -> NDArray[np.int64]:
     return np.linspace(0, messages, min(messages, bars) + 1).astype("int64")
 
 
-def sizes(contents: Contents) -> Sizes:
+def sizes(contents: Contents) -> FigureSizes:
     """Return the tokens of a transcript's messages in at most 500 bars."""
     ledger, total = contents.ledger, contents.per_message
     firsts = edges(len(total))
@@ -214,7 +214,7 @@ def sizes(contents: Contents) -> Sizes:
         listed.append([*zip(order.tolist(), total[order].tolist(), tools, strict=True)])
         blocks.append(contents.block(rows[0]) if rows[0] >= 0 else None)
     sums = np.add.reduceat(split, firsts[:-1], axis=1) if len(total) else split
-    return Sizes(firsts, sums, [*names, ""], listed, blocks)
+    return FigureSizes(firsts, sums, [*names, ""], listed, blocks)
 
 
 def _part_of(contents: Contents) -> list[NDArray[np.bool_]]:

@@ -16,7 +16,7 @@ from .parts import WORDS, about, bar, legend, panel, said, scroll, span, swatch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .figures import Course, Report, Share, Sizes
+    from .figures import Course, FigureSizes, Report, Share
 
 
 MOST_TEXT = 100_000
@@ -107,7 +107,7 @@ def messages(report: Report) -> Markup:
     )
 
 
-def sized(report: Report, sizes: Sizes, zone: tuple[int, int] | None) -> Iterator[Markup]:
+def sized(report: Report, sizes: FigureSizes, zone: tuple[int, int] | None) -> Iterator[Markup]:
     """Yield the chart of messages, what it shows, and the table behind it."""
     bars, messages = sizes.split.shape[1], int(sizes.firsts[-1])
     a_bar = f"A bar is a message{'' if bars == messages else f' or several, {messages / bars:.1f} on average'}"
@@ -123,7 +123,7 @@ def sized(report: Report, sizes: Sizes, zone: tuple[int, int] | None) -> Iterato
     yield listed(sizes)
 
 
-def listed(sizes: Sizes) -> Markup:
+def listed(sizes: FigureSizes) -> Markup:
     """Return the table behind the chart of messages."""
     firsts, bars = sizes.firsts.tolist(), sizes.split.shape[1]
     starts = [*range(0, bars, max(bars // ROWS, 1)), bars]
@@ -137,7 +137,7 @@ def listed(sizes: Sizes) -> Markup:
     return folded("as a table", table(("messages", *SPLIT), rows, "tokens of each message"))
 
 
-def _data(report: Report, sizes: Sizes) -> Markup:
+def _data(report: Report, sizes: FigureSizes) -> Markup:
     """Return what the script shows: the tools, and the bars; with shorter texts if they would take too much room."""
     for most in (WORDS, WORDS // 2, WORDS // 4):
         about = [
@@ -264,6 +264,6 @@ def _flat(fields: object, name: str = "") -> Iterator[tuple[str, object]]:
         yield name, fields
 
 
-def colours(sizes: Sizes) -> list[tuple[str, str]]:
+def colours(sizes: FigureSizes) -> list[tuple[str, str]]:
     """Return class and name of the parts that any message has."""
     return [(f"p{number}", name) for number, name in enumerate(SPLIT) if sizes.split[number].any()]

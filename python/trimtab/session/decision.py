@@ -22,7 +22,7 @@ from .fit import asked, automatic, capped, lightened, paying, protecting, rescue
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
-    from ..compaction.request import Request
+    from ..compaction.request import CompactionRequest
     from ..compaction.result import Compaction
     from ..ledger.columns import Ledger
     from .call import Call, Fitted, Size, When
@@ -75,7 +75,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
 
 
 def _compacted(
-    at: Memory, given: Call, size: Size, request: Request | None, not_due: str, *, crowded: bool
+    at: Memory, given: Call, size: Size, request: CompactionRequest | None, not_due: str, *, crowded: bool
 ) -> Flow[tuple[Call, Size, Compaction[Any] | None, str]]:
     """Return the call after a compaction, and others where the prompt is still in danger; its size, and the reason.
 
@@ -169,7 +169,7 @@ def _endangered(at: Memory, size: Size) -> bool:
     return trigger.endangers(terms if terms.beyond >= 0 else replace(terms, beyond=0))
 
 
-def _due(at: Memory, call: Call, when: When, size: Size, *, danger: bool) -> Flow[tuple[Request | None, str]]:
+def _due(at: Memory, call: Call, when: When, size: Size, *, danger: bool) -> Flow[tuple[CompactionRequest | None, str]]:
     """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
     policy, trigger, prune = at.policy, at.policy.trigger, at.policy.prune
     if not trigger.auto:

@@ -17,7 +17,7 @@ cost more than the few calls by which pruning comes later."""
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
-    from ..compaction.request import Request
+    from ..compaction.request import CompactionRequest
     from ..ledger.columns import Ledger
     from ..planning.budget import Terms
     from ..planning.policy import Policy
@@ -28,14 +28,14 @@ INGEST = "ingest"
 """Strategy of a cut of new results, for events and the history."""
 
 
-def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> Request:
+def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> CompactionRequest:
     """Return a request by a policy's own stages."""
     target = at.settings.target(*size.fixed)
     urgent = policy.trigger.endangers(size.terms) or policy.trigger.overflows(size.terms)
     return at.request(call, fixed=size.fixed, policy=policy, target=lambda _: target, trigger="auto", urgent=urgent)
 
 
-def protecting(at: Memory, call: Call, size: Size) -> Request | None:
+def protecting(at: Memory, call: Call, size: Size) -> CompactionRequest | None:
     """Return the request for a prompt in danger: by the policy's stages if they suffice, else by the shared ones.
 
     None if system text and tools leave no tokens for messages.
@@ -51,7 +51,7 @@ def protecting(at: Memory, call: Call, size: Size) -> Request | None:
     return replace(own, plan=plan) if fits else least
 
 
-def rescue(at: Memory, call: Call, size: Size) -> Request | None:
+def rescue(at: Memory, call: Call, size: Size) -> CompactionRequest | None:
     """Return the request that leaves at most what the input budget holds, by the model's counter."""
     from ..planning.protection import protective, target_within  # noqa: PLC0415 - loaded with the first plan
 
@@ -123,7 +123,7 @@ def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> F
     return resumed, ledger, made
 
 
-def paying(at: Memory, call: Call, size: Size) -> Flow[Request | None]:
+def paying(at: Memory, call: Call, size: Size) -> Flow[CompactionRequest | None]:
     """Return the request that prunes what costs less to remove than to send again; None while nothing does."""
     prune, total = at.policy.prune, size.terms.messages
     cold = at.rates().cold
@@ -139,7 +139,7 @@ def paying(at: Memory, call: Call, size: Size) -> Flow[Request | None]:
     return replace(request, plan=plan) if plan.edits else None
 
 
-def lightened(at: Memory, call: Call) -> Request | None:
+def lightened(at: Memory, call: Call) -> CompactionRequest | None:
     """Return the request that removes old pictures and nothing else, if the rest has few enough bytes; else None."""
     request = thinned(at, call)
     plan = request.decide()
@@ -156,7 +156,7 @@ def too_heavy(size: Size, messages: int, reason: str) -> MessageError:
     )
 
 
-def thinned(at: Memory, call: Call) -> Request:
+def thinned(at: Memory, call: Call) -> CompactionRequest:
     """Return the request that removes the pictures and lone surrogates that the provider does not take, no more."""
     from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.handler import EffectHandler
     from ..compaction.job import Job
-    from ..compaction.request import Request
+    from ..compaction.request import CompactionRequest
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
     from ..counting.counter import Counter
@@ -509,13 +509,13 @@ class Memory:
         trigger: Cause = "manual",
         urgent: bool = False,
         copies: bool = True,
-    ) -> Request:
+    ) -> CompactionRequest:
         """Return a request to compact these messages, whatever the trigger says; without ``copies`` only to decide.
 
         Raises:
             PlanError: the plan is of another transcript.
         """
-        from ..compaction.request import Request  # noqa: PLC0415 - loaded with the first plan
+        from ..compaction.request import CompactionRequest  # noqa: PLC0415 - loaded with the first plan
 
         settings = self.settings.under(policy or self.policy)
         settings = settings if counter is None else replace(settings, counter=counter)
@@ -533,7 +533,7 @@ class Memory:
         known = {*ledger.find(set(self.summaries)), *flagged(messages, summaries)}
         known |= {*self.own.summaries(ledger, messages)}
         fillers = self.own.fillers(ledger)
-        return Request(
+        return CompactionRequest(
             settings=settings,
             given=given,
             inputs=inputs,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..compaction.effects import Flow
-    from ..compaction.request import Request
+    from ..compaction.request import CompactionRequest
     from ..planning.budget import Terms
     from ..planning.policy import Policy
     from .call import Call, Fitted, Size
@@ -168,7 +168,7 @@ def _below_bytes(at: Memory, call: Call, most: int, why: str, cause: BaseExcepti
     if most <= 0:
         return f"{why}; system text and tools alone have more"
     size, floor = at.size(call), ""
-    tries: tuple[Callable[[], Request | None], ...] = (
+    tries: tuple[Callable[[], CompactionRequest | None], ...] = (
         lambda: thinned(at, call),
         lambda: automatic(at, call, size, lasting(at.policy)),
         lambda: rescue(at, call, size),
@@ -243,7 +243,7 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int 
     return new, most, f"{told} ({because})"
 
 
-def _request(at: Memory, call: Call, policy: Policy, target: int, own: int) -> Request:
+def _request(at: Memory, call: Call, policy: Policy, target: int, own: int) -> CompactionRequest:
     """Return the request to bring a list of ``own`` tokens, by the model's counter, to ``target`` of them."""
     return at.request(
         call,
@@ -255,7 +255,7 @@ def _request(at: Memory, call: Call, policy: Policy, target: int, own: int) -> R
     )
 
 
-def _expected(request: Request, own: int) -> tuple[int, str]:
+def _expected(request: CompactionRequest, own: int) -> tuple[int, str]:
     """Return the fewest tokens that a request leads to, by the model's counter, and its reason."""
     plan = request.decide()
     zone = plan.zone()

@@ -9,7 +9,7 @@ from .._mask import mask_known
 from ..errors import SummaryError
 from ..messages.surrogates import sendable
 from .ask import Answer
-from .faults import Fault, fault
+from .faults import ModelFault, fault
 from .flaws import EXTRACT, flaw, gap
 from .held import held, lacks, own
 
@@ -148,13 +148,13 @@ def answer_of(value: object) -> Answer:
     raise SummaryError(f"the answer is {type(value).__name__}, not text")
 
 
-def _wait(found: Fault, number: int, limits: Limits, chance: float) -> float:
+def _wait(found: ModelFault, number: int, limits: Limits, chance: float) -> float:
     """Return the seconds before the next call, at least those that the provider asks for."""
     jitter = chance * limits.pause * 2.0 ** (number - 1)
     return jitter if found.after is None else found.after + jitter * 0.5
 
 
-def _reason(found: Fault, number: int, limits: Limits, left: float) -> str:
+def _reason(found: ModelFault, number: int, limits: Limits, left: float) -> str:
     tries = f" ({number} tries)" if number > 1 else ""
     if found.again and number < limits.tries:
         if found.after is not None and left > 0:

@@ -31,7 +31,7 @@ _SECRET = {401, 403}
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ModelFault:
     """A classified failure.
 
     Attributes:
@@ -47,7 +47,7 @@ class Fault:
     loud: bool = False
 
 
-def fault(error: BaseException, known: Iterable[object] = ()) -> Fault:
+def fault(error: BaseException, known: Iterable[object] = ()) -> ModelFault:
     """Classify an exception of a call; the errors of the SDKs are known by name, so that none is imported.
 
     Args:
@@ -62,17 +62,17 @@ def fault(error: BaseException, known: Iterable[object] = ()) -> Fault:
         return fault(error.__cause__, known)  # an error of ours, wrapped by the SDK
     detail = quote(_text(error), known)
     if names & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
-        return Fault("no answer in time", again=True)
+        return ModelFault("no answer in time", again=True)
     if names & {"APIConnectionError", "TransportError", "ConnectionError"}:
         cause = error.__cause__ if "APIConnectionError" in names and error.__cause__ else error
-        return Fault(f"no connection ({quote(f'{type(cause).__name__}: {_text(cause)}', known)})", again=True)
+        return ModelFault(f"no connection ({quote(f'{type(cause).__name__}: {_text(cause)}', known)})", again=True)
     if names & {"JSONDecodeError", "APIResponseValidationError"}:
-        return Fault("the answer is not JSON", again=True)
+        return ModelFault("the answer is not JSON", again=True)
     if isinstance(error, NoMessageError):
-        return Fault(detail, again=True)
+        return ModelFault(detail, again=True)
     if isinstance(error, SummaryError):
-        return Fault(detail, again=False)
-    return Fault(f"{type(error).__name__}: {detail}" if detail else type(error).__name__, again=False)
+        return ModelFault(detail, again=False)
+    return ModelFault(f"{type(error).__name__}: {detail}" if detail else type(error).__name__, again=False)
 
 
 def _text(error: BaseException) -> str:
@@ -82,7 +82,7 @@ def _text(error: BaseException) -> str:
         return ""
 
 
-def _by_status(status: int, error: BaseException, known: Iterable[object]) -> Fault:
+def _by_status(status: int, error: BaseException, known: Iterable[object]) -> ModelFault:
     again = status in AGAIN or status >= 500
     meaning = _MEANING.get(status, "the service failed" if status >= 500 else "the request was refused")
     message = "; ".join(getattr(error, "__notes__", ())) if status in _SECRET else _message(error)
@@ -90,7 +90,7 @@ def _by_status(status: int, error: BaseException, known: Iterable[object]) -> Fa
     reason = f"{status}: {meaning}{f' ({detail})' if detail else ''}"
     response = getattr(error, "response", None)
     after = retry_after(getattr(response, "headers", None) or {}, time.time()) if again else None
-    return Fault(reason, again, after, loud=status in _SECRET)
+    return ModelFault(reason, again, after, loud=status in _SECRET)
 
 
 def _message(error: BaseException) -> str:

@@ -29,7 +29,7 @@ GRACE = 1.0
 """Seconds that a cancelled call gets to end."""
 
 
-class Session(Protocol):
+class CallSession(Protocol):
     """A summarizer's calls for one summary; they share a connection."""
 
     def call(self, ask: Ask, seconds: float | None, /) -> object:
@@ -60,14 +60,16 @@ class Writer(Protocol):
     def limits(self) -> Limits:
         """Deadline, number of calls and pauses."""
 
-    def session(self) -> Session:
+    def session(self) -> CallSession:
         """Return a session with blocking calls."""
 
     def asession(self) -> AsyncSession:
         """Return a session for a running event loop."""
 
 
-def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None, *, limits: Limits | None = None) -> Answer:
+def write(
+    ask: Ask, writer: Writer, sessions: list[CallSession] | None = None, *, limits: Limits | None = None
+) -> Answer:
     """Return a checked summary, within the writer's limits.
 
     Each call runs on a thread of its own, so that neither the deadline nor Ctrl-C waits for it.
@@ -106,7 +108,7 @@ async def awrite(ask: Ask, writer: Writer, *, limits: Limits | None = None) -> A
 
 
 def _attempts(
-    ask: Ask, writer: Writer, session: Session | AsyncSession, limits: Limits | None
+    ask: Ask, writer: Writer, session: CallSession | AsyncSession, limits: Limits | None
 ) -> Generator[Step, Any, Answer]:
     """Return the steps; a session may have a method ``credentials``, whose values are masked."""
     from random import random  # noqa: PLC0415 - 5 ms, paid with the first summary
@@ -115,7 +117,7 @@ def _attempts(
     return attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random, credentials=credentials)
 
 
-def _do(session: Session, step: Step) -> object:
+def _do(session: CallSession, step: Step) -> object:
     """Pause, or call the summarizer on a thread; without a deadline, on this one."""
     if isinstance(step, Pause):
         time.sleep(step.seconds)
@@ -147,7 +149,7 @@ def _logged(writer: Writer) -> Iterator[None]:
 
 
 def write_all(
-    asks: Sequence[Ask], writer: Writer, at_once: int, sessions: list[Session] | None = None
+    asks: Sequence[Ask], writer: Writer, at_once: int, sessions: list[CallSession] | None = None
 ) -> list[Answer | Exception]:
     """``write`` each request, ``at_once`` at a time; return an answer or an exception for each.
 
@@ -240,7 +242,7 @@ def on_thread(work: Callable[[], object]) -> Future[Outcome]:
 class Threaded:
     """A blocking session in an event loop: each call blocks a thread of its own."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: CallSession) -> None:
         self._session = session
 
     async def call(self, ask: Ask, seconds: float | None, /) -> object:

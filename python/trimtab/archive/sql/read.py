@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArchiveError
 from ..names import check_session, is_ref, may_read
-from ..values import ArchivedCompaction, Changes, Original, Overview, Session, Totals
+from ..values import ArchivedCompaction, Changes, Original, Overview, StoredSession, Totals
 from .codec import decode, load
 from .statements import MANY, Database, Row, Steps, check_count, damaged, parse_ids, parse_time, transaction, value_of
 from .words import texts_in
@@ -23,7 +23,7 @@ class Queries(Database):
     """Queries for what is archived."""
 
     @transaction(write=False)
-    def sessions(self) -> Steps[list[Session]]:
+    def sessions(self) -> Steps[list[StoredSession]]:
         """Return all sessions, oldest first."""
         query = (
             "SELECT id, version, created_at,"
@@ -32,7 +32,7 @@ class Queries(Database):
             " ORDER BY created_at, id"
         )
         rows = yield query, ()
-        return [value_of(Session, *row[:2], parse_time(row[2]), *row[3:]) for row in rows]
+        return [value_of(StoredSession, *row[:2], parse_time(row[2]), *row[3:]) for row in rows]
 
     @transaction(write=False)
     def overview(self) -> Steps[list[Overview]]:

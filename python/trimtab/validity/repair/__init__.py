@@ -17,7 +17,7 @@ from ...messages.surrogates import CODE, mended
 from ...messages.types import MessageT, Repaired
 from ..validate import Rules, rules_of
 from .chat import repair_chat
-from .entries import BEGINNING, Changes, Entry
+from .entries import BEGINNING, Entry, Repairs
 from .limits import repair_findings
 from .responses import repair_responses
 from .turns import repair_turns
@@ -111,7 +111,7 @@ def run_steps(
         rules: the rules of the model and the request; None runs only the steps that need no validation.
         original: the ledger of the transcript before it was edited, None if thinking is not to be judged by it.
     """
-    adapter, changes, is_openai = ShapeAdapter(provider), Changes(), provider.startswith("openai")
+    adapter, changes, is_openai = ShapeAdapter(provider), Repairs(), provider.startswith("openai")
     read = [dict(message) for message in adapter.read(messages)]
     entries = [Entry(i, message, message) for i, message in enumerate(read)]
     sources = dict(zip(entries, messages, strict=True))  # a moved entry has another origin

@@ -10,7 +10,7 @@ from ...messages.shapes import text_block
 from .entries import Edit, is_whole, string, whole_parts
 
 if TYPE_CHECKING:
-    from .entries import Block, Changes, Entry
+    from .entries import Block, Entry, Repairs
 
 CLIENT_CALL = "tool_use"
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
@@ -19,7 +19,7 @@ MAX_MARKERS = 4
 """Cache markers that a request may have (Anthropic documentation, "Prompt caching")."""
 
 
-def complete(entries: list[Entry], changes: Changes) -> None:
+def complete(entries: list[Entry], changes: Repairs) -> None:
     """Give each message a known role, and each block its required fields or another form."""
     for entry in entries:
         if entry.message.get("role") not in ("user", "assistant", "system"):
@@ -85,7 +85,7 @@ def _readable(content: Any) -> list[Block]:
     return [block for block in content or () if block.get("type") in ("text", "image", "document")]
 
 
-def drop_markers(entries: list[Entry], changes: Changes, others: int) -> None:
+def drop_markers(entries: list[Entry], changes: Repairs, others: int) -> None:
     """Drop the oldest cache markers of a request that has too many; ``others`` stand beside the messages."""
     excess = sum(_markers(block) for entry in entries for block in entry.blocks) + others - MAX_MARKERS
 

@@ -11,12 +11,12 @@ from .entries import INTERRUPTED, Entry, append_moved, merge, orphan_parts, stri
 
 if TYPE_CHECKING:
     from ..validate import Rules
-    from .entries import Changes
+    from .entries import Repairs
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
-def repair_chat(entries: list[Entry], changes: Changes, rules: Rules) -> list[Entry]:
+def repair_chat(entries: list[Entry], changes: Repairs, rules: Rules) -> list[Entry]:
     """Give every call one tool message in the run behind its message, and every tool message its call."""
     kept: list[Entry] = []
     strays: list[Entry] = []  # results without a call, now user messages; between results they would end the run
@@ -52,7 +52,7 @@ def _join(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return {**fields, "content": [*as_blocks(text or []), *parts] if parts else text}
 
 
-def _close_run(kept: list[Entry], results: dict[str, Entry | None], strays: list[Entry], changes: Changes) -> None:
+def _close_run(kept: list[Entry], results: dict[str, Entry | None], strays: list[Entry], changes: Repairs) -> None:
     """End a run of tool messages: first add missing results, then the messages that cannot stand among results."""
     for ref in [ref for ref, entry in results.items() if entry is None]:
         message = {"role": "tool", "tool_call_id": ref, "content": INTERRUPTED}
@@ -60,7 +60,7 @@ def _close_run(kept: list[Entry], results: dict[str, Entry | None], strays: list
     append_moved(kept, strays)
 
 
-def _complete(entry: Entry, changes: Changes) -> list[str]:
+def _complete(entry: Entry, changes: Repairs) -> list[str]:
     """Give a message the fields that its role needs, and drop others; return the ids of its calls."""
     recorded = len(changes.changes)
     fields = {key: value for key, value in entry.message.items() if key != "tool_calls" or value != []}
@@ -84,7 +84,7 @@ def _complete(entry: Entry, changes: Changes) -> list[str]:
     return list(calls)
 
 
-def _complete_calls(entry: Entry, fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
+def _complete_calls(entry: Entry, fields: dict[str, Any], changes: Repairs) -> dict[str, Any]:
     """Complete the calls in ``fields`` and return them by id; a call without id or name, or with a used id, is text."""
     given = fields["tool_calls"]
     made = [_complete_call(call) for call in given]

@@ -65,7 +65,7 @@ class Entry:
         """Replace fields of the message."""
         self.message = {**self.message, **fields}
 
-    def edit(self, change: Callable[[Block], Edit], changes: Changes) -> None:
+    def edit(self, change: Callable[[Block], Edit], changes: Repairs) -> None:
         """Replace each block as ``change`` says, and record the codes; a code without an id is recorded once."""
         edits = [change(block) for block in self.blocks]
         recorded: set[str] = set()
@@ -78,7 +78,7 @@ class Entry:
             self.set(content=[block for edit in edits for block in edit.blocks])
 
 
-class Changes:
+class Repairs:
     """Changes by entry: positions are known only at the end."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Changes:
 
 
 def merge(
-    entries: list[Entry], changes: Changes, join: Callable[[list[dict[str, Any]]], dict[str, Any]]
+    entries: list[Entry], changes: Repairs, join: Callable[[list[dict[str, Any]]], dict[str, Any]]
 ) -> list[Entry]:
     """Merge neighbours of the user's or the assistant's role; ``join`` returns the fields of the merged message."""
     kept: list[Entry] = []

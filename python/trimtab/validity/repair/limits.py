@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..validate import Problem, Rules
-    from .entries import Block, Changes, Entry
+    from .entries import Block, Entry, Repairs
 
 _THINKING = ("thinking_prefix_mismatch", "thinking_modified")
 _PICTURES = ("image_too_large", "image_too_large_many", "image_too_heavy")
 
 
-def repair_findings(entries: list[Entry], problems: Sequence[Problem], changes: Changes, rules: Rules) -> None:
+def repair_findings(entries: list[Entry], problems: Sequence[Problem], changes: Repairs, rules: Rules) -> None:
     """Remove the thinking, pictures and stored ids that problems name; problems of other codes stay."""
     contents: dict[Entry, list[Block | None]] = {}
     excess = 0

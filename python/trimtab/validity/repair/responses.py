@@ -11,10 +11,10 @@ from .entries import INTERRUPTED, Entry, append_moved, orphan_parts, string, who
 
 if TYPE_CHECKING:
     from ..validate import Rules
-    from .entries import Changes
+    from .entries import Repairs
 
 
-class Kind(NamedTuple):
+class ItemKind(NamedTuple):
     """What the core's table says of a type of item; ``rust/core/src/shape/items.rs`` describes the fields."""
 
     name: str
@@ -26,13 +26,13 @@ class Kind(NamedTuple):
     answers: tuple[str, ...]
 
 
-_KINDS = {row[0]: Kind(*row) for row in _core.ITEMS}
+_KINDS = {row[0]: ItemKind(*row) for row in _core.ITEMS}
 _CALLS, _OUTPUTS = ("call", "request"), ("output", "answer")
 _EXIT = 130
 """Exit code of a command that was interrupted."""
 
 
-def _kind(item: dict[str, Any]) -> Kind:
+def _kind(item: dict[str, Any]) -> ItemKind:
     """Return the kind of an item; of a type that the table does not have by its end, as the core reads it."""
     name = item.get("type") or "message"
     if not isinstance(name, str):
@@ -43,14 +43,14 @@ def _kind(item: dict[str, Any]) -> Kind:
     part = "whole"
     if string(item, "call_id"):
         part = "call" if name.endswith("_call") else "output" if name.endswith("_output") else part
-    return Kind(name, part, not name.endswith("_output"), ("call_id",), True, None, ())
+    return ItemKind(name, part, not name.endswith("_output"), ("call_id",), True, None, ())
 
 
-def _id(item: dict[str, Any], kind: Kind) -> str:
+def _id(item: dict[str, Any], kind: ItemKind) -> str:
     return next((found for key in kind.ids if (found := string(item, key))), "")
 
 
-def repair_responses(entries: list[Entry], changes: Changes, rules: Rules) -> list[Entry]:
+def repair_responses(entries: list[Entry], changes: Repairs, rules: Rules) -> list[Entry]:
     """Give every call one output behind it, every output its call, and reasoning the item that it led to."""
     entries = _controls([entry for entry in entries if _complete(entry, changes)], changes)
     outputs = _first_outputs(entries)
@@ -93,7 +93,7 @@ def repair_responses(entries: list[Entry], changes: Changes, rules: Rules) -> li
     return _without_bare_reasoning(kept, changes, in_flight=rules.in_flight)
 
 
-def _controls(entries: list[Entry], changes: Changes) -> list[Entry]:
+def _controls(entries: list[Entry], changes: Repairs) -> list[Entry]:
     """Move a trigger to the end, and the settings that came with a compaction behind it; one trigger stays."""
     kept: list[Entry] = []
     triggers: list[Entry] = []
@@ -146,7 +146,7 @@ def _is_stray(entry: Entry, outputs: dict[str, Entry]) -> bool:
 
 def _first_outputs(entries: list[Entry]) -> dict[str, Entry]:
     """Return the output of each call: the first of the right kind behind it."""
-    calls: dict[str, Kind] = {}
+    calls: dict[str, ItemKind] = {}
     outputs: dict[str, Entry] = {}
     for entry in entries:
         kind = _kind(entry.message)
@@ -158,20 +158,20 @@ def _first_outputs(entries: list[Entry]) -> dict[str, Entry]:
     return outputs
 
 
-def _answers(output: Kind, call: Kind) -> bool:
+def _answers(output: ItemKind, call: ItemKind) -> bool:
     """Return whether an output is of a type that answers a call; of an unknown one any."""
     same_side = (output.part == "answer") == (call.part == "request")
     return output.name in call.answers or (same_side and not call.answers)
 
 
-def _is_model(item: dict[str, Any], kind: Kind) -> bool:
+def _is_model(item: dict[str, Any], kind: ItemKind) -> bool:
     """Return whether the model wrote an item, or its server did within the same response."""
     if kind.part == "message":
         return item.get("role") == "assistant"
     return kind.is_model or (not kind.needs_id and not _id(item, kind))
 
 
-def _interrupted(kind: Kind, ref: str) -> dict[str, Any] | None:
+def _interrupted(kind: ItemKind, ref: str) -> dict[str, Any] | None:
     """Return an output, in the form of the call's kind, that says that there is none; None if no text can."""
     if not kind.answers:
         return None
@@ -220,7 +220,7 @@ def _content(item: dict[str, Any]) -> str | list[Any] | None:
     return output if isinstance(output, str) else None
 
 
-def _complete(entry: Entry, changes: Changes) -> bool:
+def _complete(entry: Entry, changes: Repairs) -> bool:
     """Give an item a known role and its required fields; return False if nothing of it can be kept."""
     item = entry.message
     kind = _kind(item)
@@ -251,7 +251,7 @@ def _complete(entry: Entry, changes: Changes) -> bool:
     return message is not None
 
 
-def _complete_message(entry: Entry, changes: Changes) -> bool:
+def _complete_message(entry: Entry, changes: Repairs) -> bool:
     if entry.message.get("role") not in ("user", "assistant", "system", "developer"):
         entry.set(role="user")
         changes.add(entry, "unknown_role")
@@ -265,7 +265,7 @@ def _complete_message(entry: Entry, changes: Changes) -> bool:
     return content not in (None, [])
 
 
-def _without_bare_reasoning(entries: list[Entry], changes: Changes, *, in_flight: bool) -> list[Entry]:
+def _without_bare_reasoning(entries: list[Entry], changes: Repairs, *, in_flight: bool) -> list[Entry]:
     """Drop reasoning without an item behind it, as an aborted response leaves it: the server refuses it."""
     kept: list[Entry] = []
     leads = in_flight  # the answer is still coming

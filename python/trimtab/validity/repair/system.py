@@ -9,7 +9,7 @@ from .blocks import CLIENT_CALL, SERVER_CALLS
 from .entries import INSTRUCTION, Edit, string
 
 if TYPE_CHECKING:
-    from .entries import Block, Changes, Entry
+    from .entries import Block, Entry, Repairs
 
 SKIPPED = "skip_thought_signature_validator"
 """The signature that Gemini takes for a call of another model (Gemini documentation, "Thought signatures")."""
@@ -23,7 +23,7 @@ def _allowed(block: Block) -> Edit:
     return Edit([block]) if block["type"] in _BLOCKS else Edit([], "misplaced")
 
 
-def set_apart(entries: list[Entry], changes: Changes, *, takes: bool) -> tuple[list[Entry], list[Entry]]:
+def set_apart(entries: list[Entry], changes: Repairs, *, takes: bool) -> tuple[list[Entry], list[Entry]]:
     """Return the other entries, and the system messages, which part no turn.
 
     Where the model takes no system messages they become the user's, behind a notice that they are not.
@@ -44,7 +44,7 @@ def set_apart(entries: list[Entry], changes: Changes, *, takes: bool) -> tuple[l
     return others, system
 
 
-def put_back(entries: list[Entry], system: list[Entry], changes: Changes) -> list[Entry]:
+def put_back(entries: list[Entry], system: list[Entry], changes: Repairs) -> list[Entry]:
     """Return the entries with the system messages at the first valid place at or behind their own.
 
     That is behind the user or a server call, and in front of the assistant or at the end. Neighbours become one. A
@@ -83,7 +83,7 @@ def _append(kept: list[Entry], entry: Entry) -> None:
     kept.append(entry)
 
 
-def _place(kept: list[Entry], waiting: list[Entry], changes: Changes) -> None:
+def _place(kept: list[Entry], waiting: list[Entry], changes: Repairs) -> None:
     """Append the waiting messages as one, if one may follow the last entry that has text."""
     last = next((entry for entry in reversed(kept) if entry.role != "system"), None)
     if not waiting or last is None or not (last.role == "user" or _ends_in_server_tool(last)):
@@ -105,14 +105,14 @@ def _ends_in_server_tool(entry: Entry) -> bool:
     return kind in SERVER_CALLS or (kind.endswith("_tool_result") and entry.role == "assistant")
 
 
-def _as_user(entry: Entry, changes: Changes) -> None:
+def _as_user(entry: Entry, changes: Repairs) -> None:
     fields = {key: value for key, value in entry.message.items() if key not in ("clear_at", "output_config")}
     texts = [block for block in entry.blocks if block["type"] == "text"]
     entry.message = {**fields, "role": "user", "content": [text_block(INSTRUCTION), *texts] if texts else []}
     changes.add(entry, "system_role")
 
 
-def sign_calls(entries: list[Entry], changes: Changes) -> None:
+def sign_calls(entries: list[Entry], changes: Repairs) -> None:
     """Give the first call of each step of the current turn a signature, where its own is missing."""
     start = next((n for n in range(len(entries) - 1, -1, -1) if _says(entries[n])), 0)
     for entry in entries[start:]:
@@ -124,7 +124,7 @@ def _says(entry: Entry) -> bool:
     return entry.role == "user" and any(block["type"] != "tool_result" for block in entry.blocks)
 
 
-def _sign(entry: Entry, changes: Changes) -> None:
+def _sign(entry: Entry, changes: Repairs) -> None:
     is_first = True
 
     def sign(block: Block) -> Edit:

@@ -16,14 +16,14 @@ from .system import put_back, set_apart, sign_calls
 
 if TYPE_CHECKING:
     from ..validate import Rules
-    from .entries import Block, Changes
+    from .entries import Block, Repairs
 
 _USER_BLOCKS = ("text", "image", "document", "search_result")
 _STRICT = ("bedrock", "gemini")
 """Shapes that refuse neighbours of one role, or in which such a neighbour cannot hold a call."""
 
 
-def repair_turns(entries: list[Entry], changes: Changes, rules: Rules, provider: str) -> list[Entry]:
+def repair_turns(entries: list[Entry], changes: Repairs, rules: Rules, provider: str) -> list[Entry]:
     """Repair messages turn by turn.
 
     Client calls come first, because results decide which of the server's own calls may stay open; thinking comes last,
@@ -72,7 +72,7 @@ def _join(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return {"content": [block for message in messages for block in as_blocks(message["content"])]}
 
 
-def _record(entry: Entry, changes: Changes, code: str, refs: list[str]) -> None:
+def _record(entry: Entry, changes: Repairs, code: str, refs: list[str]) -> None:
     for ref in refs:
         changes.add(entry, code, ref)
 
@@ -85,7 +85,7 @@ def _is_blank(block: Block) -> bool:
     return block["type"] == "text" and not str(block.get("text") or "").strip()
 
 
-def _drop_blank(entries: list[Entry], changes: Changes, provider: str) -> list[Entry]:
+def _drop_blank(entries: list[Entry], changes: Repairs, provider: str) -> list[Entry]:
     """Drop blank text, and messages of nothing else: agents save what streamed in before a call."""
     kept = []
     for entry in entries:
@@ -101,7 +101,7 @@ def _drop_blank(entries: list[Entry], changes: Changes, provider: str) -> list[E
     return kept
 
 
-def _pair(entries: list[Entry], changes: Changes, *, in_flight: bool) -> list[str]:
+def _pair(entries: list[Entry], changes: Repairs, *, in_flight: bool) -> list[str]:
     """Match calls with the results of the next turn; return the calls without a result at the end of the list."""
     seen: set[str] = set()
     calls: list[str] = []
@@ -115,7 +115,7 @@ def _pair(entries: list[Entry], changes: Changes, *, in_flight: bool) -> list[st
     return [] if in_flight else calls
 
 
-def _drop_second_calls(turn: list[Entry], seen: set[str], changes: Changes) -> list[str]:
+def _drop_second_calls(turn: list[Entry], seen: set[str], changes: Repairs) -> list[str]:
     """Return a turn's calls; a second call with an id becomes text, an exact copy in the same turn goes."""
     made: dict[str, Block] = {}
 
@@ -133,7 +133,7 @@ def _drop_second_calls(turn: list[Entry], seen: set[str], changes: Changes) -> l
     return list(made)
 
 
-def _match_results(turn: list[Entry], calls: list[str], changes: Changes, *, running: bool) -> None:
+def _match_results(turn: list[Entry], calls: list[str], changes: Repairs, *, running: bool) -> None:
     """Match a user turn's results with the calls before it, put them first, and add missing ones.
 
     While calls are running, no result is missing from a turn of nothing but results.
@@ -157,7 +157,7 @@ def _match_results(turn: list[Entry], calls: list[str], changes: Changes, *, run
             entry.set(content=blocks)
 
 
-def _matched(entry: Entry, asked: set[str], results: dict[str, Block], changes: Changes) -> list[Block]:
+def _matched(entry: Entry, asked: set[str], results: dict[str, Block], changes: Repairs) -> list[Block]:
     """Return a user message's blocks: a result without a call is text, a copy of a result is left out."""
     blocks = []
     for block in entry.blocks:
@@ -200,7 +200,7 @@ def _interrupted(ref: str) -> Block:
     return {"type": "tool_result", "tool_use_id": ref, "content": INTERRUPTED, "is_error": True}
 
 
-def _end_code(entries: list[Entry], changes: Changes) -> None:
+def _end_code(entries: list[Entry], changes: Repairs) -> None:
     """End code executions that wait for calls that they made: without their container the calls are the model's own."""
     blocks = [block for entry in entries for block in entry.blocks]
     answered = {string(block, "tool_use_id") for block in blocks if block["type"].endswith("_tool_result")}
@@ -223,7 +223,7 @@ def _end_code(entries: list[Entry], changes: Changes) -> None:
     _drop(entries, numbers, changes, "ended_code")
 
 
-def _drop_server_halves(entries: list[Entry], changes: Changes, *, in_flight: bool) -> None:
+def _drop_server_halves(entries: list[Entry], changes: Repairs, *, in_flight: bool) -> None:
     """Drop server calls without a result in their turn, and server results without a call before them.
 
     Server calls may stay open in a turn that also calls the client: the server continues them when the next turn brings
@@ -254,7 +254,7 @@ def _drop_server_halves(entries: list[Entry], changes: Changes, *, in_flight: bo
     _drop(entries, halves, changes, "server_half")
 
 
-def _drop_bare_thinking(turn: list[Entry], changes: Changes, *, every: bool) -> None:
+def _drop_bare_thinking(turn: list[Entry], changes: Repairs, *, every: bool) -> None:
     """Drop thinking at the end of a turn, as an interruption leaves it, and in a turn that begins without; or all."""
     kinds = _kinds(turn)
     first = next((kind for kind in kinds if kind != "compaction"), "")
@@ -263,7 +263,7 @@ def _drop_bare_thinking(turn: list[Entry], changes: Changes, *, every: bool) -> 
     _drop(turn, {n for n, kind in enumerate(kinds) if kind in THINKING and n >= kept}, changes, "bare_thinking")
 
 
-def _drop(entries: list[Entry], numbers: set[int], changes: Changes, code: str) -> None:
+def _drop(entries: list[Entry], numbers: set[int], changes: Repairs, code: str) -> None:
     """Drop the blocks with these running numbers."""
     if not numbers:
         return
@@ -277,7 +277,7 @@ def _drop(entries: list[Entry], numbers: set[int], changes: Changes, code: str) 
         entry.edit(drop, changes)
 
 
-def _begin(entries: list[Entry], changes: Changes, provider: str) -> list[Entry]:
+def _begin(entries: list[Entry], changes: Repairs, provider: str) -> list[Entry]:
     """Put a user message before a leading assistant; a compaction may lead, and Gemini's model without a call may."""
     if not entries or entries[0].role != "assistant":
         return entries
@@ -288,7 +288,7 @@ def _begin(entries: list[Entry], changes: Changes, provider: str) -> list[Entry]
     return [changes.added(-1, {"role": "user", "content": BEGINNING}, "first_role"), *entries]
 
 
-def _close(entries: list[Entry], changes: Changes, rules: Rules, provider: str) -> list[Entry]:
+def _close(entries: list[Entry], changes: Repairs, rules: Rules, provider: str) -> list[Entry]:
     """Drop white space at the end, and add a user's text where the model continues from nothing else."""
     if not entries:
         return entries
@@ -306,7 +306,7 @@ def _close(entries: list[Entry], changes: Changes, rules: Rules, provider: str) 
     return entries
 
 
-def _drop_trailing_space(entries: list[Entry], changes: Changes) -> None:
+def _drop_trailing_space(entries: list[Entry], changes: Repairs) -> None:
     """Drop white space at the end of the assistant's last text, which the server takes for the start of its answer."""
     last = next((entry for entry in reversed(entries) if entry.message["content"]), None)
     if last is None or last.role != "assistant":
