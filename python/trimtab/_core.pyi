@@ -29,8 +29,12 @@ __all__ = [
     "dumps",
     "entries",
     "facts",
+    "made_of",
+    "not_json",
     "offline",
     "partition",
+    "parts_of",
+    "placeholders",
     "recover",
     "split",
     "split_tail",
@@ -39,6 +43,7 @@ __all__ = [
     "truncate",
     "unfounded",
     "validate",
+    "worded",
 ]
 
 __version__: str
