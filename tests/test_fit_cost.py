@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import house
 import trimtab
 from support.models import CLAUDE_MILLION, GPT
 from support.transcripts import transcript
@@ -24,7 +25,7 @@ def grown(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", [CLAUDE_MILLION, GPT])
-def test_fit_below_the_trigger_reads_the_list_once_and_enters_six_modules(
+def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cm, messages = trimtab.Compactor(model), grown(4)
@@ -70,6 +71,7 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_six_modules(
         "counting/counter.py",
         "planning/forecast.py",
         "planning/budget.py",
+        "planning/due.py",
     }
 
 
@@ -92,3 +94,14 @@ def test_a_change_inside_of_the_tools_or_the_system_text_is_counted():
     kept, fresh = zip(*found, strict=True)
     assert kept == fresh
     assert len({*kept}) == 4
+
+
+def test_fit_of_the_same_list_is_at_most_40_calls_and_seven_deep() -> None:
+    found = dict(house.walks())
+    same, more = found["fit, same list"], found["fit, one turn more"]
+    assert same.calls <= 40, "below the trigger the same list costs next to nothing"
+    assert max(same.depth, more.depth) <= 7
+    assert sum(same.core.values()) == 0, "beside the ledger nothing of the core is asked"
+    assert more.calls <= 45
+    compacts = found["fit that compacts 61 messages"]
+    assert not {name: count for name, count in compacts.core.items() if count >= 10}, "no call a message or a row"

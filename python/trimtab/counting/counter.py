@@ -233,7 +233,7 @@ def scan(
     """
     if isinstance(messages, list | tuple) and messages and type(messages[0]) is dict and _ends_plain(messages):
         with suppress(ValueError):  # it is read again, to be told by its place and as what it is
-            return _ledger(messages, counter, provider, fallback)
+            return _core.Ledger.of(messages, counter=counter, provider=provider, fallback=fallback or "openai_chat")
     shape = shape_of(messages) or provider
     form = counter.plain if isinstance(counter, Counter) else plain
     return read_with(messages, lambda known: _ledger(known, counter, shape, fallback), form)

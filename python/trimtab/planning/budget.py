@@ -145,7 +145,7 @@ class Trigger:
 
     def nears(self, terms: Terms) -> bool:
         """Return whether it is time to start a summary in the background."""
-        return self._past(terms, self.early)
+        return self.is_past(self.used(terms), self.capacity(terms), self.early)
 
     @property
     def threshold(self) -> float:
@@ -190,7 +190,7 @@ class Trigger:
 
     def reached(self, terms: Terms) -> bool:
         """Return whether the share is reached."""
-        return self._past(terms, self.threshold)
+        return self.is_past(self.used(terms), self.capacity(terms), self.threshold)
 
     def fires(self, terms: Terms) -> bool:
         """Return whether compaction is due; False if automatic compaction is off."""
@@ -198,10 +198,10 @@ class Trigger:
 
     def endangers(self, terms: Terms) -> bool:
         """Return whether the next call is in danger."""
-        return self._past(terms, self.critical)
+        return self.is_past(self.used(terms), self.capacity(terms), self.critical)
 
-    def _past(self, terms: Terms, share: float) -> bool:
-        used, capacity = self.used(terms), self.capacity(terms)
+    def is_past(self, used: float, capacity: int, share: float) -> bool:
+        """Return whether the numerator is past a share of the denominator."""
         if not capacity:
             value, past = self.unknown_utilisation, share
         elif self.integer_limit:

@@ -76,7 +76,7 @@ def beside(at: Memory, call: Call, size: Size, when: When, *, danger: bool) -> F
         TypeError: the summarizer is asynchronous: ``afit`` awaits it.
         BusyError: another compaction of the named session is under way.
     """
-    due = danger or (when in at.policy.trigger.when and at.policy.trigger.reached(size.terms))
+    due = danger or (when in at.policy.trigger.when and size.pressure.is_past_trigger)
     job = at.job
     if job is not None and job.pid != os.getpid():  # its thread stayed in the process that this one was forked from
         at.job = job = None

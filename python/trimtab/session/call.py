@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from .._repr import short
 from ..errors import MessageError
 from ..messages.types import MessageT
+from ..planning.due import CALM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..compaction.result import Compaction
     from ..compaction.view import View
     from ..planning.budget import Terms
+    from ..planning.due import Pressure
 
 MANY = 20_000
 """Messages of a list that takes a few milliseconds although it was read before."""
@@ -140,6 +142,7 @@ class Size:
         billed: tokens of the last billed prompt; 0 if there is none with which the messages begin.
         bytes: bytes of the request, about.
         bytes_limit: most bytes of a request that the provider takes; None if no limit is known.
+        pressure: where it stands: past the trigger, the input budget, the limit of bytes.
     """
 
     terms: Terms
@@ -150,6 +153,7 @@ class Size:
     billed: int = 0
     bytes: int = 0
     bytes_limit: int | None = None
+    pressure: Pressure = CALM
 
     @property
     def beside_messages(self) -> str:

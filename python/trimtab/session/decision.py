@@ -18,7 +18,8 @@ from ..compaction.result import REFUSED
 from ..compaction.start import compaction
 from ..errors import MessageError, SummaryError
 from ..messages.objects import InputMessages
-from .fit import asked, automatic, capped, lightened, paying, protecting, rescue, thinned, too_heavy
+from ..planning.due import due, pressure
+from .fit import asked, capped, rescue, thinned, too_heavy, wanted
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
@@ -44,32 +45,30 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         crowded = _verify(at, call, ledger, since)
     except MessageError as error:
         raise call.located(error) from error.__cause__
-    policy, done = at.policy, None
+    policy, done = at.settings.policy, None
     trigger, cap = policy.trigger, policy.ingest
     if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(ledger):
         call, ledger, done = yield from capped(at, begun, call, ledger, since)
-    size = yield from _size(at, call, ledger, when)
+    size, estimate = at.size(call, ledger), policy.counter
+    if estimate is not None and estimate.asks and at.settings.count_with is not None:
+        size = yield from _asked(at, call, size, when)
     waits = ""
     if trigger.background and trigger.auto and trigger.nears(size.terms):
         call, size, done, waits = yield from _beside(at, call, when, size, done)
-    danger = _exceeds(at, size)
-    pressed = danger or trigger.reached(size.terms)
-    request, not_due = (None, waits) if waits else (yield from _due(at, call, when, size, danger=danger))
+    pressed = size.pressure
+    request, reason = yield from _due(at, call, when, size, passes=waits)
     if request is None and crowded:
-        request, not_due = thinned(at, call), ""
-    if request is None:
-        reason = not_due
-    else:
-        call, size, made, reason = yield from _compacted(at, call, size, request, not_due, crowded=crowded)
+        request, reason = thinned(at, call), ""
+    if request is not None:
+        call, size, made, reason = yield from _compacted(at, call, size, request, reason, crowded=crowded)
         if made is not None:
-            done = made
-            pressed = _exceeds(at, size) or trigger.reached(size.terms)
-    if _is_heavy(size) and not policy.parity and not reason.startswith(REFUSED):
+            done, pressed = made, size.pressure
+    if pressed.is_past_bytes and not policy.parity and not reason.startswith(REFUSED):
         raise call.located(too_heavy(size, len(call.messages), reason))
     at.edited |= done is not None
     if at.pressed and (rest := at.rest(size, reason)) is not None:
         yield rest
-    explains = pressed or (crowded and done is None)
+    explains = any(pressed) or (crowded and done is None)
     call = call if done is None else call.compacted(call.messages)
     return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "")
 
@@ -88,7 +87,7 @@ def _compacted(
         crowded: whether pictures or lone surrogates must leave.
     """
     call, done, reason = given, None, not_due
-    danger = _exceeds(at, size)
+    danger = size.pressure.is_danger
     try:
         while request is not None:
             with at.alone():
@@ -106,7 +105,7 @@ def _compacted(
             done = made
             call = given.compacted(made.messages)
             size = at.size(call)
-            danger = _exceeds(at, size)
+            danger = size.pressure.is_danger
             if not (protects and danger):
                 break
             request = rescue(at, given, size)  # from the caller's list, so that the ref of what goes out restores that
@@ -118,14 +117,14 @@ def _compacted(
     return call, size, done, reason
 
 
-def _size(at: Memory, call: Call, ledger: Ledger, when: When) -> Flow[Size]:
-    """Return the sizes of a prompt; the provider counts its messages where the policy asks it."""
-    size, policy = at.size(call, ledger), at.policy
-    estimate, trigger = policy.counter, policy.trigger
-    asks = estimate is not None and estimate.asks and at.settings.count_with is not None
-    if asks and trigger.auto and when in trigger.when:
-        size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
-    return size
+def _asked(at: Memory, call: Call, size: Size, when: When) -> Flow[Size]:
+    """Return the sizes of a prompt whose messages the provider counts, at the moments of the policy."""
+    policy = at.policy
+    if not policy.trigger.auto or when not in policy.trigger.when:
+        return size
+    terms = yield from asked(at, call, size.terms, size.terms.messages)
+    pressed = pressure(policy, terms, size.prompt, size.bytes, size.bytes_limit)
+    return replace(size, terms=terms, pressure=pressed)
 
 
 def _explained(size: Size, reason: str) -> str:
@@ -141,60 +140,29 @@ def _beside(
     from .background import beside  # noqa: PLC0415 - loaded with the first summary in the background
 
     yield Long()
-    swapped, waits = yield from beside(at, call, size, when, danger=_exceeds(at, size))
+    swapped, waits = yield from beside(at, call, size, when, danger=size.pressure.is_danger)
     if swapped is None:
         return call, size, done, waits
     size = at.size(swapped.call, swapped.ledger)
-    return swapped.call, size, swapped.done, "" if _exceeds(at, size) else waits
+    return swapped.call, size, swapped.done, "" if size.pressure.is_danger else waits
 
 
-def _exceeds(at: Memory, size: Size) -> bool:
-    """Return whether a prompt is in danger: past its budget or limit of bytes, or a policy's danger line."""
-    return _is_heavy(size) or _endangered(at, size)
-
-
-def _is_heavy(size: Size) -> bool:
-    """Return whether a request has more bytes than the provider takes."""
-    return size.bytes_limit is not None and size.bytes > size.bytes_limit
-
-
-def _endangered(at: Memory, size: Size) -> bool:
-    """Return whether a prompt's tokens are in danger."""
-    terms, policy = size.terms, at.policy
-    trigger = policy.trigger
-    if size.prompt > terms.input_budget or trigger.overflows(terms):
-        return True
-    if policy.counter is not None:
-        return False
-    return trigger.endangers(terms if terms.beyond >= 0 else replace(terms, beyond=0))
-
-
-def _due(at: Memory, call: Call, when: When, size: Size, *, danger: bool) -> Flow[tuple[CompactionRequest | None, str]]:
+def _due(at: Memory, call: Call, when: When, size: Size, *, passes: str) -> Flow[tuple[CompactionRequest | None, str]]:
     """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
-    policy, trigger, prune = at.policy, at.policy.trigger, at.policy.prune
-    if not trigger.auto:
-        return None, f"automatic compaction is off: policy {policy.name} has auto=False"
-    watched = when in trigger.when
-    if (danger or when == "on_overflow") and not policy.parity:
-        yield Long()
-        if _is_heavy(size) and not _endangered(at, size) and (request := lightened(at, call)) is not None:
-            return request, ""
-        request = protecting(at, call, size)
-        return request, "" if request else f"system text and tools have {size.beside:,} tokens"
-    if watched and (trigger.reached(size.terms) or when == "on_overflow"):
-        if why := at.rests():
-            return None, at.wait(why)
-        yield Long()
-        return automatic(at, call, size, policy), ""
-    elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
-    if prune is not None and when in prune.when and at.job is None:
-        if prune.pays and size.terms.messages < prune.protect_tokens + prune.min_gain:
-            return None, elsewhere
-        if prune.pays:
-            return (yield from paying(at, call, size)), elsewhere
-        yield Long()
-        return automatic(at, call, size, policy.pruning()), elsewhere
-    return None, elsewhere
+    pressed = size.pressure
+    needs = pressed.is_past_trigger or when == "on_overflow"
+    rests, messages = at.rests() if needs else "", size.terms.messages
+    goal, reason = due(
+        at.settings.policy, pressed, when, messages, rests=bool(rests), is_writing=at.job is not None, passes=passes
+    )
+    if goal is None:
+        return None, reason
+    if goal == "wait":
+        return None, at.wait(rests)
+    request = yield from wanted(at, call, size, goal)
+    if request is None and goal in {"within_budget", "within_bytes"}:
+        reason = f"system text and tools have {size.beside:,} tokens"
+    return request, reason
 
 
 def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
@@ -206,7 +174,7 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
         MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
             provider would refuse the number or the size of pictures.
     """
-    if since == len(ledger) or at.policy.parity:
+    if since == len(ledger) or at.settings.policy.parity:
         return False
     found = _core.validate(ledger, since=since, **at.settings.rule_options[ledger.provider])
     if found:

@@ -20,12 +20,25 @@ if TYPE_CHECKING:
     from ..compaction.request import CompactionRequest
     from ..ledger.columns import Ledger
     from ..planning.budget import Terms
+    from ..planning.due import Goal
     from ..planning.policy import Policy
     from .call import Call, Size
     from .memory import Memory
 
 INGEST = "ingest"
 """Strategy of a cut of new results, for events and the history."""
+
+
+def wanted(at: Memory, call: Call, size: Size, goal: Goal) -> Flow[CompactionRequest | None]:
+    """Return the request for what is due; None where nothing can leave, or nothing pays."""
+    if goal == "prune_if_cheaper":
+        return (yield from paying(at, call, size))
+    yield Long()
+    if goal == "within_bytes" and (request := lightened(at, call)) is not None:
+        return request
+    if goal in {"within_budget", "within_bytes"}:
+        return protecting(at, call, size)
+    return automatic(at, call, size, at.policy.pruning() if goal == "prune" else at.policy)
 
 
 def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> CompactionRequest:

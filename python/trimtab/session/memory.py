@@ -19,6 +19,7 @@ from ..messages.request import keywords, request_bytes
 from ..messages.types import whole_calls
 from ..messages.usage import HELD, LARGEST, Usage, is_proven
 from ..models.ids import ModelId
+from ..planning.due import pressure
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
 from ..planning.pins import flagged, pinned
@@ -248,9 +249,12 @@ class Memory:
             MessageError: a message cannot be read.
             ArchiveError: the archive of a named session cannot be read.
         """
-        ledger = self.scan(call.messages) if ledger is None else ledger
-        self._find()
-        if self.standin.view is None:
+        settings, standin = self.settings, self.standin
+        if ledger is None:
+            ledger = scan(call.messages, settings.counter, settings.provider, settings.model.provider)
+        if settings.exclusive and not standin.is_known:
+            self._find()
+        if standin.view is None:
             return call, ledger
         resumed, ledger = self.standin.put(call, ledger, self.settings)
         self.edited |= resumed.view is not None
@@ -430,19 +434,19 @@ class Memory:
 
     def size(self, call: Call, ledger: Ledger | None = None) -> Size:
         """Return the sizes of the call's prompt; the next usage is for this call. None reads the messages."""
-        fixed = self.fixed(call)
+        settings, forecast = self.settings, self.forecast
+        estimate, system, tools = settings.policy.counter, call.system, call.tools
         ledger = self.scan(call.messages) if ledger is None else ledger
-        beside = self._beside(call, sum(fixed))
-        forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
-        counted, total = self.forecast.own + beside, ledger.total
-        beyond = forecast - total - sum(fixed) if self.settings.policy.counter is None else 0
-        terms = self.forecast.terms(self.settings.limits, total, *fixed, beyond)
-        prompt, limit = (
-            max(counted + self.forecast.unseen, forecast),
-            self.settings.rule_options[ledger.provider]["request"],
-        )
-        sent = 0 if limit is None else ledger.request_bytes + self.beside.bytes(call.system, call.tools)
-        return Size(terms, fixed, beside, counted, prompt, self.forecast.billed, sent, limit)
+        fixed = self.beside.tokens(settings.counter, estimate, system, tools)
+        beside = sum(fixed) if estimate is None else self._beside(call, sum(fixed))
+        expected = forecast.count(call.messages, fixed=beside, ledger=ledger)
+        counted, total = forecast.own + beside, ledger.total
+        terms = forecast.terms(settings.limits, total, *fixed, expected - total - sum(fixed) if estimate is None else 0)
+        limit = settings.rule_options[ledger.provider]["request"]
+        sent = 0 if limit is None else ledger.request_bytes + self.beside.bytes(system, tools)
+        prompt = max(counted + forecast.unseen, expected)
+        pressed = pressure(settings.policy, terms, prompt, sent, limit)
+        return Size(terms, fixed, beside, counted, prompt, forecast.billed, sent, limit, pressed)
 
     def known(self, ledger: Ledger) -> int:
         """Return how many messages at the beginning ``fit`` has found valid before."""

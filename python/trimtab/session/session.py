@@ -87,8 +87,11 @@ def _awaitable(
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
+    first: Any = messages[0] if isinstance(messages, list | tuple) and messages else None
+    if system is None and type(first) is dict:
+        return Call(messages, None, tools)
     system = system_text(messages, system)
-    first: Any = messages[0] if system and isinstance(messages, list | tuple) and messages else None
+    first = first if system else None
     framework = framework_in([first])
     if framework is not None:
         role = framework.role(first)
