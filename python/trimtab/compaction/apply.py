@@ -94,7 +94,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
             if zone and last != index - 1 and (filler := _between(plan.provider, out, message)):
                 ours.append(len(out))
                 out.append(filler)
-            if message.get("role") == "assistant":
+            if waiting and message.get("role") == "assistant":
                 out += joined(waiting)
                 waiting = []
             if index in fillers:
@@ -211,14 +211,16 @@ def _edit_rows(
                     edited.message(row, partial(placeholders.in_arguments, call=call, chars=chars, words=text))
                 others = [row for row in rows if kind[row] != Kind.CALL]
                 texts = [text] * len(others) if text else placeholders.of_rows(others)
+                results: dict[int, str] = {}
                 for row, words in zip(others, texts, strict=True):
                     if kind[row] == Kind.IMAGE:
                         edited.block(row, partial(with_text, text=words, provider=plan.provider))
                     else:
-                        edited.result(row, partial(_like, text=words, provider=plan.provider))
+                        results[row] = words
+                edited.results(results, partial(_like, provider=plan.provider))
             case Cut(rows, most, unit, marker):
-                for row in rows:
-                    edited.result(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
+                began = partial(_began, most=most, unit=unit, provider=plan.provider)
+                edited.results(dict.fromkeys(rows, marker), began)
             case Truncate(rows, most):
                 shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
                 for row in rows:
@@ -261,13 +263,13 @@ def _like(old: object, text: str, provider: str) -> Any:
     return [{"type": TEXT_TYPE[provider], "text": text}] if isinstance(old, list) else text
 
 
-def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any:
-    """Return the beginning of the content, without images."""
+def _began(old: object, text: str, most: int, unit: str, provider: str) -> Any:
+    """Return the beginning of the content, without images, with the text as the marker of a cut."""
     if isinstance(old, list):
-        text = "".join(_text_of(part) or "" for part in old)
+        whole = "".join(_text_of(part) or "" for part in old)
     else:
-        text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
-    return _like(old, cut(text, most, unit, marker), provider)
+        whole = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
+    return _like(old, cut(whole, most, unit, text), provider)
 
 
 def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:

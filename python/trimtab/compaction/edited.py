@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,16 +49,22 @@ class Edited:
             key = key_of(message)
             blocks[place] = change({**message, key: [blocks[place]]}, 0)[key][0]
 
-    def result(self, row: int, content: Callable[[Any], Any]) -> None:
-        """Change the content of the result of a row."""
-        index, place = self._owner[row], row - self._first[self._owner[row]]
-        if (message := self.now(index)) is None:
-            return
-        blocks = self._blocks(index, message)
-        if blocks is None:
-            self.made[index] = with_result(message, place, content)
-        else:
-            blocks[place] = _changed(blocks[place], content)
+    def results(self, texts: dict[int, str], content: Callable[..., Any]) -> None:
+        """Change the contents of results.
+
+        Args:
+            texts: new text by row.
+            content: returns the new content, given the old one and ``text=``.
+        """
+        for row, text in texts.items():
+            index = self._owner[row]
+            if (message := self.made.get(index, self._originals[index])) is None:
+                continue
+            place, blocks = row - self._first[index], self._blocks(index, message)
+            if blocks is None:
+                self.made[index] = with_result(message, place, partial(content, text=text))
+            else:
+                blocks[place] = _changed(blocks[place], partial(content, text=text))
 
     def _blocks(self, index: int, message: Message) -> list[Any] | None:
         """Return a message's blocks in a list of its own; None where it has none, or is a result itself."""

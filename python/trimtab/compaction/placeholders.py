@@ -10,7 +10,7 @@ from ..messages.calls import described, with_arguments
 from ..planning.stages.sizes import PLACEHOLDER_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ..counting.counter import Counter
     from ..ledger.columns import Ledger
@@ -37,7 +37,7 @@ class Placeholders:
         paired = [pair[row] for row in rows]
         calls = iter(self.ledger.calls(self.messages, [call for call in paired if call >= 0]))
         told = [described(next(calls)) if call >= 0 else ("", "") for call in paired]
-        return self._written((tokens[row], *about) for row, about in zip(rows, told, strict=True))
+        return self._written([(tokens[row], *about) for row, about in zip(rows, told, strict=True)])
 
     def in_arguments(self, message: Message, call: Call | None, chars: int, words: str) -> Message:
         """Return a message with placeholders in place of the long texts in a call's arguments.
@@ -61,6 +61,6 @@ class Placeholders:
             0
         ]
 
-    def _written(self, removed: Iterable[tuple[int, str, str]]) -> list[str]:
+    def _written(self, removed: list[tuple[int, str, str]]) -> list[str]:
         """Return the longest placeholder of each that has at most ``PLACEHOLDER_TEXT`` tokens."""
-        return _core.placeholders([*removed], back=self.where, limit=PLACEHOLDER_TEXT, counter=self.counter)
+        return _core.placeholders(removed, back=self.where, limit=PLACEHOLDER_TEXT, counter=self.counter)

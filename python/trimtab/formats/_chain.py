@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ._parts import dict_of, list_of, text_of
+from ._parts import dict_of, text_of
 from ._records import FileRecord
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ class Line(FileRecord):
 
 def block_ids(content: Any, name: str) -> tuple[str, ...]:
     """Return the ids that a content's blocks have in this field."""
-    return tuple(block[name] for block in list_of(content) if isinstance(block.get(name), str))
+    if not isinstance(content, list):
+        return ()
+    found = [block[name] for block in content if isinstance(block, dict) and isinstance(block.get(name), str)]
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +208,10 @@ def _defect(value: Any) -> str:
     content = value["message"].get("content")
     if not isinstance(content, (str, list)):
         return "a message without content"
-    blocks = content if isinstance(content, list) else []
-    is_valid = all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks)
-    return "" if is_valid else "content that is no block"
+    for block in content if isinstance(content, list) else ():
+        if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+            return "content that is no block"
+    return ""
 
 
 def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:

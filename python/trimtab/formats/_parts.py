@@ -1,4 +1,4 @@
-"""FileRecords of a file by type, and the parts of OpenAI Chat messages."""
+"""Values of a file by type, and the parts of OpenAI Chat messages."""
 
 from __future__ import annotations
 

@@ -82,6 +82,8 @@ class Usage:
     @classmethod
     def recorded(cls, usage: object) -> Self:
         """Return the usage in a session file: without what is no number, and 0 where it has no prompt tokens."""
+        if not usage:
+            return cls()
         try:
             return cls._last_of(usage, strict=False)
         except ValueError:
@@ -126,7 +128,10 @@ class Usage:
         """Return the usage of one call by the fields of its sender."""
 
         def most(names: tuple[str, ...]) -> int:
-            return max((_tokens(usage, name, strict=strict) or 0 for name in names), default=0) if names else 0
+            found = 0
+            for name in names:
+                found = max(_tokens(usage, name, strict=strict) or 0, found)
+            return found
 
         read, write, answer, thought = map(most, (sender.read, sender.write, sender.output, sender.thought))
         whole, output = _whole(sender, prompt, read + write), answer + thought * sender.thinks_beside
@@ -157,8 +162,8 @@ def _tokens(usage: object, name: str, *, strict: bool = True) -> int | None:
     Raises:
         ValueError: the number is no integer from 0 to 2**53.
     """
-    value = _get(usage, name)
-    if value is None or is_tokens(value):
+    value = usage.get(name) if type(usage) is dict and "." not in name else _get(usage, name)
+    if value is None or (type(value) is int and 0 <= value <= MOST):
         return value
     if isinstance(value, Mapping):
         return None

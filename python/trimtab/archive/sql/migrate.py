@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from .statements import Steps
 
 
+@cache
 def migrations(name: str) -> dict[int, list[str]]:
     """Return the statements of each version of a database's schema."""
     found = {}
