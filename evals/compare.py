@@ -104,7 +104,7 @@ PLACES = {
             "harness: `ClearToolResults`": "pydantic-ai-harness: `ClearToolResults`",
             "harness: `SummarizingCompaction`": "pydantic-ai-harness: `SummarizingCompaction`",
             "harness: `TieredCompaction` of the first and the last": "pydantic-ai-harness: `TieredCompaction`",
-            "trimtab: `Compaction`": "trimtab in pydantic-ai",
+            "trimtab: `CompactionCapability`": "trimtab in pydantic-ai",
         },
         ("adapter-pydantic-ai", "harness"),
     ),

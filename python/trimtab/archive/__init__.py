@@ -54,7 +54,7 @@ __getattr__ = loader(
             "Overview",
             "Pruned",
             "Record",
-            "Session",
+            "StoredSession",
             "Stored",
             "Totals",
         ),
