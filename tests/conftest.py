@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ settings.load_profile("trimtab")
 
 # A shell that starts us in the background has interrupts ignored, and the programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test reads or writes what the user of this machine has archived: a test that names no folder gets a new one.
+_HOME = tempfile.TemporaryDirectory(prefix="trimtab-tests-")
+os.environ["TRIMTAB_HOME"] = _HOME.name
 
 # Commands under test print for a pipe, which has no width: runners of tests set one for their own lines.
 os.environ.pop("COLUMNS", None)

@@ -16,6 +16,12 @@ from trimtab import Counter
 CASELESS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LLAMA3 = CASELESS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN2 = LLAMA3.replace("{1,3}", "")
+QWEN35 = CASELESS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORD = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+O200K = (
+    rf"{_WORD}*[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]+{CASELESS}?|{_WORD}+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]*{CASELESS}?|"
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 DEEPSEEK3 = [
     r"\p{N}{1,3}",
@@ -80,6 +86,13 @@ def split_by(*patterns):
     return {"type": "Sequence", "pretokenizers": [*steps, GPT2 | {"use_regex": False}]}
 
 
+def matches_of(pattern):
+    """The steps that keep the matches of a pattern alone."""
+    steps = split_by(pattern)
+    steps["pretokenizers"][0] |= {"behavior": "Removed", "invert": True}
+    return steps
+
+
 def tokenizer_file(folder, model, pre, normalizer=None):
     path = folder / "tokenizer.json"
     file = {"version": "1.0", "added_tokens": [], "normalizer": normalizer, "pre_tokenizer": pre, "model": model}
@@ -110,8 +123,15 @@ def test_ranks_with_a_pattern_count_as_in_tiktoken(pattern, ranks, rank_file):
 
 @pytest.mark.parametrize(
     ("pre", "normalizer"),
-    [(split_by(LLAMA3), None), (split_by(QWEN2), NFC), (split_by(*DEEPSEEK3), None), (GPT2, None)],
-    ids=["llama3", "qwen2", "deepseek3", "gpt2"],
+    [
+        (split_by(LLAMA3), None),
+        (split_by(QWEN2), NFC),
+        (split_by(QWEN35), NFC),
+        (matches_of(O200K), NFC),
+        (split_by(*DEEPSEEK3), None),
+        (GPT2, None),
+    ],
+    ids=["llama3", "qwen2", "qwen35", "minimax", "deepseek3", "gpt2"],
 )
 def test_a_tokenizer_json_counts_as_in_tokenizers(pre, normalizer, model, tmp_path):
     path = tokenizer_file(tmp_path, model, pre, normalizer)
@@ -119,10 +139,66 @@ def test_a_tokenizer_json_counts_as_in_tokenizers(pre, normalizer, model, tmp_pa
     texts = generated(2, 2_000)
     expected = [len(encoding) for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
     assert ours.count_many(texts).tolist() == expected == [ours.count(text) for text in texts]
+    assert ours.engine == "trimtab tokenizer.json", ours.explain()
     growing = ours.incremental()
     for text in texts[:50]:
         growing.append(text)
     assert growing.tokens == ours.count("".join(texts[:50]))
+
+
+def random_model(rng, *, every_split):
+    """A model whose tokens are random parts of words, in random order: some merge before their parts, some never.
+
+    With ``every_split``, each pair of tokens that is a token merges, as in lists that were made of ranks.
+    """
+    names = byte_names()
+    tokens = set()
+    while len(tokens) < 60:
+        word = rng.choice(["abcab", "  ab", "ababab", "中文中文", " 中文", "éaé", "цветок", "aaaaaaaa", "0123", "!!=="])
+        at = rng.randrange(len(word.encode()))
+        tokens.add(word.encode()[at : at + rng.randrange(2, 9)])
+    made = sorted(tokens - {token for token in tokens if len(token) < 2})
+    rng.shuffle(made)
+    known = {*made, *(bytes([byte]) for byte in range(256))}
+    merges = []
+    for token in made:
+        splits = [(token[:n], token[n:]) for n in range(1, len(token)) if token[:n] in known and token[n:] in known]
+        rng.shuffle(splits)
+        merges += splits if every_split else splits[:1]
+    vocab = {name: number for number, name in enumerate(names.values())}
+    vocab |= {"".join(names[byte] for byte in token): len(vocab) + n for n, token in enumerate(made)}
+    pairs = [["".join(names[byte] for byte in part) for part in pair] for pair in merges]
+    return {"type": "BPE", "vocab": vocab, "merges": pairs, "byte_fallback": False}
+
+
+@pytest.mark.parametrize("ignores", [False, True], ids=["merges", "whole tokens"])
+@pytest.mark.parametrize("every_split", [False, True], ids=["one merge", "every split"])
+@pytest.mark.parametrize("pattern", [LLAMA3, QWEN35], ids=["llama3", "qwen35"])
+def test_merges_in_any_order_count_as_in_tokenizers(pattern, every_split, ignores, tmp_path):
+    rng = random.Random(f"{every_split} {ignores}")
+    for _ in range(scaled(60)):
+        model = random_model(rng, every_split=every_split) | {"ignore_merges": ignores}
+        path = tokenizer_file(tmp_path, model, split_by(pattern))
+        ours, theirs = Counter.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+        assert ours.engine == "trimtab tokenizer.json", ours.explain()
+        words = ["ab", "ca", " ", "a", "b", "中", "文", "é", "ц", "вет", "ок", "aaaa", "01", "23", "!", "="]
+        texts = ["".join(rng.choices(words, k=rng.randrange(1, 30))) for _ in range(100)]
+        texts += ["".join(rng.choices("abc中文", k=400)), "ab" * 300, "中" * 200]
+        expected = [len(encoding) for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
+        assert ours.count_many(texts).tolist() == expected == [ours.count(text) for text in texts]
+        for text, tokens in zip(texts[:10], expected, strict=False):
+            head, tail = ours.truncate_tokens(text, 1, 1)
+            assert text.startswith(head)
+            assert text.endswith(tail)
+            assert (head + tail == text) == (tokens <= 2)
+
+
+def test_why_a_file_is_counted_by_tokenizers_is_said(model, tmp_path):
+    ours = Counter.from_file(tokenizer_file(tmp_path, model, split_by(r"\w+")))
+    assert ours.engine == "tokenizers tokenizer.json"
+    assert ours.fallback == r'the pattern ["\\w+"] is not known'
+    assert ours.explain() == rf"tokenizers tokenizer.json: exact, and slow: {ours.fallback}"
+    assert Counter("o200k_base").fallback == ""
 
 
 def test_our_own_ranks_need_no_pattern(rank_file):
@@ -143,7 +219,6 @@ def test_what_is_not_known_is_said(model, tmp_path, rank_file):
     refused({"model": {"type": "Unigram"}}, "only byte-level pairs are known")
     refused({"model": model, "pre_tokenizer": split_by("(")}, r"the pattern .* is not known; .*parenthesis")
     refused({"model": model, "pre_tokenizer": GPT2, "normalizer": {"type": "NFKX"}}, "only NFC is known")
-    refused({"model": model | {"ignore_merges": True, "vocab": {"abcxyz": 0}}, "pre_tokenizer": GPT2}, "no merge makes")
     with pytest.raises(ValueError, match="is not known"):
         Counter.from_file(rank_file, pattern=r"\w+")
     with pytest.raises(FileNotFoundError):

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // A line is a token and its rank, and ranks are the line numbers.
         let tokens = text.lines().map(|line| STANDARD.decode(line.split(' ').next().unwrap_or(line)));
         let merges = tables::build::ranked(tokens.collect::<Result<_, _>>()?)?;
-        fs::write(out.join(name), bytemuck::cast_slice(&tables::build::make(&merges)?))?;
+        fs::write(out.join(name), bytemuck::cast_slice(&tables::build::make(&merges, [].iter())?))?;
     }
     let file = Path::new("data").join("classes.txt");
     println!("cargo::rerun-if-changed={}", file.display());

@@ -40,6 +40,9 @@ def message_error(error: ValueError) -> ValueError:
 
 T = TypeVar("T")
 
+LONGEST_REASON = 300
+"""Characters of the reason why a file is counted by the crate ``tokenizers``: it may quote a long pattern."""
+
 
 class Counter(_core.Counter):
     """Count tokens, offline and in time linear in the text.
@@ -83,12 +86,17 @@ class Counter(_core.Counter):
         return f"<Counter: {self.engine}>"
 
     def explain(self) -> str:
-        """Return the engine's name, its vector instructions ("avx2" or "portable"), and its error."""
+        """Return the engine's name, its vector instructions ("avx2" or "portable"), and its error.
+
+        Of a file's vocabulary that the engine does not know: why the crate ``tokenizers`` counts in its place.
+        """
         exact = "an estimate by length" if " rounded " in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
             exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"
         engine = f"{self.engine} ({_core.SIMD})" if self.engine.startswith("trimtab ") else self.engine
+        if self.fallback:
+            exact += f", and slow: {self.fallback[:LONGEST_REASON]}"
         if self.prompt is None:
             return f"{engine}: {exact}"
         return f"{engine}, prompts of {self.prompt.name}: {self.prompt.error}"
@@ -109,11 +117,12 @@ class Counter(_core.Counter):
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
         """Return the counter of a vocabulary file, which is read once and stays in memory.
 
-        trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3, Qwen 2 and 3,
-        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``. The crate ``tokenizers`` counts any other: its memory
-        grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text. ``engine`` names the one
-        in use. Special tokens are plain text, and no text is truncated or padded. A file of ranks in tiktoken's format
-        is one of the built-in encodings or needs a pattern.
+        trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3 and GLM, Qwen 2
+        to 3.5, DeepSeek V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``. The crate ``tokenizers`` counts any
+        other: its memory grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text.
+        ``engine`` names the one in use, and ``explain`` says why it is not our own. Special tokens are plain text, and
+        no text is truncated or padded. A file of ranks in tiktoken's format is one of the built-in encodings or needs a
+        pattern.
 
         Args:
             path: a ``tokenizer.json`` or a file of ranks.

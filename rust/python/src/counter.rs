@@ -76,6 +76,12 @@ impl Counter {
         self.0.text.engine()
     }
 
+    /// Why the crate `tokenizers` counts in a file's vocabulary, not the engine; empty where the engine does.
+    #[getter]
+    fn fallback(&self) -> &str {
+        self.0.text.fallback()
+    }
+
     /// Tokens of a text, as a user would send it. Linear in its length; the interpreter is released.
     ///
     /// Args:

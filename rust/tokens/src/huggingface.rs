@@ -26,6 +26,7 @@ static READ: Kept<HuggingFace> = Kept::new();
 #[derive(Debug)]
 pub struct HuggingFace {
     name: String,
+    why: String,
     tokenizer: Tokenizer,
 }
 
@@ -38,8 +39,8 @@ impl PartialEq for HuggingFace {
 impl Eq for HuggingFace {}
 
 impl HuggingFace {
-    /// The vocabulary of a file; the same file gives the same one.
-    pub fn read(data: &[u8], name: &str) -> Result<&'static Self, String> {
+    /// The vocabulary of a file, and why our own engine does not count in it; the same file gives the same one.
+    pub fn read(data: &[u8], name: &str, why: String) -> Result<&'static Self, String> {
         let digest = xxh3_128(data);
         if let Some(before) = READ.get(digest) {
             return Ok(before);
@@ -50,12 +51,17 @@ impl HuggingFace {
         }
         certain(&file["model"])?;
         let tokenizer = tried(|| serde_json::from_value(file))?;
-        Ok(READ.keep(digest, Self { name: name.to_owned(), tokenizer }))
+        Ok(READ.keep(digest, Self { name: name.to_owned(), why, tokenizer }))
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Why our own engine does not count in it.
+    pub fn why(&self) -> &str {
+        &self.why
     }
 
     /// Tokens of `text`.

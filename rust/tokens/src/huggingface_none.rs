@@ -6,12 +6,17 @@ pub enum HuggingFace {}
 
 impl HuggingFace {
     /// Says why.
-    pub fn read(_data: &[u8], _name: &str) -> Result<&'static Self, String> {
+    pub fn read(_data: &[u8], _name: &str, _why: String) -> Result<&'static Self, String> {
         Err("this build is without the feature `tokenizers`, which counts in others".to_owned())
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
+        match *self {}
+    }
+
+    /// Why our own engine does not count in it.
+    pub fn why(&self) -> &str {
         match *self {}
     }
 

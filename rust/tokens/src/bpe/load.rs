@@ -9,12 +9,12 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::bpe::pretokenize::scalar::Pattern;
-use crate::bpe::tables::Tables;
-use crate::bpe::tables::build::{Merges, bytes_of, make, merge, ranked};
+use crate::bpe::tables::build::{Merges, bytes_of, in_order, make, merge, ranked};
+use crate::bpe::tables::{Tables, Whole};
 use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 
 /// The supported patterns, as files write them.
-pub const PATTERNS: [(&[&str], Pattern); 8] = [
+pub const PATTERNS: [(&[&str], Pattern); 9] = [
     (
         &[concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -43,6 +43,13 @@ pub const PATTERNS: [(&[&str], Pattern); 8] = [
             r"\s+(?!\S)|\s+",
         )],
         Pattern::Qwen2,
+    ),
+    (
+        &[concat!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|",
+            r"\s*[\r\n]+|\s+(?!\S)|\s+",
+        )],
+        Pattern::Qwen35,
     ),
     (&[r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"], Pattern::Gpt2),
     (&[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"], Pattern::Gpt2),
@@ -95,7 +102,7 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
     if let Some(vocabulary) = READ.get(digest) {
         return Ok(vocabulary);
     }
-    let (merges, pattern, normalizes) = if is_json(data) {
+    let (merges, pattern, normalizes, whole) = if is_json(data) {
         tokenizer(&serde_json::from_slice(data).map_err(|error| format!("no tokenizer.json: {error}"))?)?
     } else {
         let tokens = ranks(data)?;
@@ -103,9 +110,11 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
             let ours = [&*O200K, &*CL100K].into_iter().find(|ours| ours.tables.vocabulary() == tokens);
             return ours.ok_or_else(|| "a file of ranks does not say how texts are split: give its pattern".to_owned());
         };
-        (ranked(tokens)?, known(&[pattern.to_owned()])?, false)
+        (ranked(tokens)?, known(&[pattern.to_owned()])?, false, None)
     };
-    let tables = Tables::read(Vec::leak(make(&merges)?));
+    let words = Vec::leak(make(&merges, whole.iter().flat_map(Whole::keys))?);
+    let mut tables = Tables::read(words);
+    tables.whole = whole.map(|whole| &*Box::leak(Box::new(whole)));
     Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, pattern, tables }))
 }
 
@@ -129,8 +138,8 @@ fn ranks(data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         .collect()
 }
 
-/// The merges and the pattern of a `tokenizer.json`, and whether it normalizes texts.
-fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool), String> {
+/// The merges and the pattern of a `tokenizer.json`, whether it normalizes texts, and the tokens of [`Tables::whole`].
+fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool, Option<Whole>), String> {
     let model = &file["model"];
     for (key, allowed) in [
         ("type", &[Value::from("BPE"), Value::Null][..]),
@@ -154,10 +163,8 @@ fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool), String> {
         other => return Err(format!("a tokenizer.json with the normalizer {}: only NFC is known", other["type"])),
     };
     let merges = merges(model)?;
-    if model["ignore_merges"] == true {
-        reachable(&merges, file)?;
-    }
-    Ok((merges, pattern, normalizes))
+    let whole = if model["ignore_merges"] == true { Some(unreached(&merges, file)?) } else { None };
+    Ok((merges, pattern, normalizes, whole))
 }
 
 /// The pattern of a pre-tokenizer.
@@ -167,7 +174,7 @@ fn pattern(pre: &Value) -> Result<Pattern, String> {
     let (mut patterns, mut bytes) = (Vec::new(), None);
     for step in steps {
         match step["type"].as_str() {
-            Some("Split") if step["behavior"] == "Isolated" && step["invert"] != true && bytes.is_none() => {
+            Some("Split") if bytes.is_none() && (isolates(step) || (steps.len() == 2 && keeps_matches(step))) => {
                 let pattern = step["pattern"]["Regex"].as_str().ok_or("a pattern that is no regular expression")?;
                 // Some files hold literal line ends.
                 patterns.push(pattern.replace('\r', r"\r").replace('\n', r"\n"));
@@ -182,6 +189,16 @@ fn pattern(pre: &Value) -> Result<Pattern, String> {
     known(&patterns)
 }
 
+/// Whether a step splits a text into matches and what is between them.
+fn isolates(step: &Value) -> bool {
+    step["behavior"] == "Isolated" && step["invert"] != true
+}
+
+/// Whether a step keeps the matches alone. The known patterns of one step match every character.
+fn keeps_matches(step: &Value) -> bool {
+    step["behavior"] == "Removed" && step["invert"] == true
+}
+
 /// The pattern of these regular expressions, applied in order.
 fn known(patterns: &[String]) -> Result<Pattern, String> {
     let known = PATTERNS.iter().find(|(known, _)| known == &patterns);
@@ -192,28 +209,23 @@ fn known(patterns: &[String]) -> Result<Pattern, String> {
 fn merges(model: &Value) -> Result<Merges, String> {
     let list = model["merges"].as_array().ok_or("a tokenizer.json without merges")?;
     let bytes: HashMap<char, u8> = byte_names();
-    let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-    let mut parts = vec![None; 256];
-    let mut known: HashMap<Vec<u8>, u32> = tokens.iter().cloned().zip(0..).collect();
-    for entry in list {
-        let pair = match entry {
-            Value::String(pair) => pair.split_once(' '),
-            _ => entry[0].as_str().zip(entry[1].as_str()),
-        };
-        let pair = pair.and_then(|(left, right)| Some((named(&bytes, left)?, named(&bytes, right)?)));
-        let (left, right) = pair.ok_or_else(|| format!("a merge that is not of bytes: {entry}"))?;
-        let (Some(&first), Some(&second)) = (known.get(&left), known.get(&right)) else {
-            return Err(format!("a merge of what is no token: {entry}"));
-        };
-        let made = [left, right].concat();
-        let number = u32::try_from(tokens.len()).map_err(|_| "too many merges")?;
-        if known.insert(made.clone(), number).is_some() {
-            return Err(format!("two merges make the same token: {entry}"));
-        }
-        tokens.push(made);
-        parts.push(Some((first, second)));
-    }
-    Ok(Merges { tokens, parts })
+    let pairs: Result<Vec<_>, _> = list
+        .iter()
+        .map(|entry| {
+            let pair = match entry {
+                Value::String(pair) => pair.split_once(' '),
+                _ => entry[0].as_str().zip(entry[1].as_str()),
+            };
+            pair.and_then(|(left, right)| Some((named(&bytes, left)?, named(&bytes, right)?)))
+                .ok_or_else(|| format!("a merge that is not of bytes: {entry}"))
+        })
+        .collect();
+    let names: HashMap<u8, char> = bytes.iter().map(|(&name, &byte)| (byte, name)).collect();
+    let has = |token: &[u8]| {
+        let name: String = token.iter().map(|byte| names[byte]).collect();
+        model["vocab"].get(&name).is_some()
+    };
+    in_order(&pairs?, has)
 }
 
 /// The bytes of a token by its name.
@@ -221,22 +233,20 @@ fn named(bytes: &HashMap<char, u8>, name: &str) -> Option<Vec<u8>> {
     name.chars().map(|char| bytes.get(&char).copied()).collect()
 }
 
-/// Checks that the bytes of each token merge into it: only then does `ignore_merges` not change any count.
-fn reachable(merges: &Merges, file: &Value) -> Result<(), String> {
+/// The tokens whose bytes do not merge into them, with the number of tokens that they merge into: with `ignore_merges`, a
+/// pretoken that is a token is one token nevertheless.
+fn unreached(merges: &Merges, file: &Value) -> Result<Whole, String> {
     let added: HashSet<&str> =
         file["added_tokens"].as_array().into_iter().flatten().filter_map(|token| token["content"].as_str()).collect();
     let (names, made) = (byte_names(), merges.tokens.iter().map(Vec::as_slice).collect::<HashSet<&[u8]>>());
-    let vocabulary = file["model"]["vocab"].as_object().into_iter().flat_map(|vocabulary| vocabulary.keys());
-    for name in vocabulary.filter(|name| !added.contains(name.as_str())) {
-        if named(&names, name).is_some_and(|token| !made.contains(&token[..])) {
-            return Err(format!("a token that no merge makes: {name:?}"));
-        }
-    }
     let (bytes, table) = (bytes_of(&merges.tokens)?, merges.table());
-    match merges.tokens.iter().find(|token| merge(token, &bytes, &table).len() > 1) {
-        Some(token) => Err(format!("a token that its merges do not make: {:?}", String::from_utf8_lossy(token))),
-        None => Ok(()),
-    }
+    let vocabulary = file["model"]["vocab"].as_object().into_iter().flat_map(|vocabulary| vocabulary.keys());
+    Ok(vocabulary
+        .filter(|name| !added.contains(name.as_str()))
+        .filter_map(|name| named(&names, name))
+        .filter(|token| !made.contains(&token[..]))
+        .map(|token| (token.clone(), merge(&token, &bytes, &table).len()))
+        .collect())
 }
 
 /// How byte-level vocabularies write each byte: itself if it is printable, else a character from U+0100 on.

@@ -34,6 +34,9 @@ pub fn count(tables: &Tables, pretoken: &[u8]) -> usize {
 
 /// Where the tokens of `pretoken` end, counted in bytes from its start.
 pub fn ends(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
+    if tables.whole.is_some_and(|whole| whole.contains_key(pretoken)) {
+        return vec![pretoken.len()];
+    }
     windows(tables, pretoken)
 }
 

@@ -220,6 +220,9 @@ struct SubSplit<'w> {
 impl SubSplit<'_> {
     /// Splits a pretoken where no token can span two neighbouring characters.
     fn split(&mut self, text: &[u8], pretoken: Range<usize>, number: usize) {
+        if self.tables.whole.is_some_and(|whole| whole.contains_key(&text[pretoken.clone()])) {
+            return self.splits.tokens.push(1);
+        }
         self.splits.tokens.push(0);
         if text[pretoken.clone()].is_ascii() {
             return self.part(text, pretoken.clone(), pretoken, None, number);
@@ -247,7 +250,9 @@ impl SubSplit<'_> {
     #[inline]
     fn part(&mut self, text: &[u8], pretoken: Range<usize>, part: Range<usize>, alone: Option<u32>, number: usize) {
         let splits = &mut *self.splits;
-        if let Some(count) = alone.and_then(|char| self.tables.char(char)) {
+        if let Some(&count) = self.tables.whole.and_then(|whole| whole.get(&text[part.clone()])) {
+            splits.tokens[number] += count;
+        } else if let Some(count) = alone.and_then(|char| self.tables.char(char)) {
             splits.tokens[number] += count;
         } else if part.len() <= SHORT {
             let key = Key::of(text, part.start, part.end);

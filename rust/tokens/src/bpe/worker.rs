@@ -113,7 +113,7 @@ impl Worker {
     /// Splits at most `most` pretokens from `at` on. Returns where they end, and the tokens of the cached ones; queues the
     /// others.
     #[inline(always)]
-    fn next<const CASED: bool, const DIGITS: usize>(
+    fn next<const WORD: usize, const DIGITS: usize>(
         &mut self,
         kernel: impl Kernel,
         text: &[u8],
@@ -128,11 +128,11 @@ impl Worker {
         if DIGITS != NO_MASKS && most == BATCH {
             let batch = &mut self.batch;
             let (end, tokens) =
-                windows::count::<CASED, DIGITS>(kernel, *pattern, tables.whole_numbers, lines, text, limit, at, batch);
+                windows::count::<WORD, DIGITS>(kernel, *pattern, tables.whole_numbers, lines, text, limit, at, batch);
             return (end, tokens + self.queue_misses(text, index));
         }
         let ends = &mut self.ends[..most];
-        let found = windows::fill::<CASED, DIGITS>(kernel, *pattern, text, limit, at, ends);
+        let found = windows::fill::<WORD, DIGITS>(kernel, *pattern, text, limit, at, ends);
         let end = ends[found - 1];
         let total = look_up(kernel, lines, Pretokens { text, start: at, ends: &ends[..found] }, &mut self.batch);
         (end, total + self.queue_misses(text, index))
@@ -271,11 +271,11 @@ impl PatternWork for Add<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) {
+    fn run<const WORD: usize, const DIGITS: usize>(self, kernel: impl Kernel) {
         let Self { worker, text, index, counts } = self;
         let (mut at, limit) = (0, solid(text));
         while at < text.len() {
-            let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, limit, at, BATCH, index);
+            let (end, tokens) = worker.next::<WORD, DIGITS>(kernel, text, limit, at, BATCH, index);
             counts[index] += tokens;
             at = end;
             if worker.misses.is_full() {
@@ -296,7 +296,7 @@ impl PatternWork for Exceeds<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> bool {
+    fn run<const WORD: usize, const DIGITS: usize>(self, kernel: impl Kernel) -> bool {
         let Self { worker, text, limit } = self;
         let (mut counts, mut at, solid) = ([0], 0, solid(text));
         while at < text.len() {
@@ -305,7 +305,7 @@ impl PatternWork for Exceeds<'_> {
                 break;
             }
             let most = limit.saturating_sub(counts[0]).clamp(MIN_FREE, BATCH);
-            let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, solid, at, most, 0);
+            let (end, tokens) = worker.next::<WORD, DIGITS>(kernel, text, solid, at, most, 0);
             (at, counts[0]) = (end, counts[0] + tokens);
             if counts[0] + worker.misses.tokens().0 > limit {
                 worker.misses.clear();

@@ -17,13 +17,22 @@ pub const CONTEXT: usize = 8;
 /// Bytes of a window at which a character of four bytes still fits.
 pub const WHOLE: u32 = WIDE as u32 - 3;
 
+/// A word is letters.
+pub const LETTERS: usize = 0;
+
+/// A word is letters and marks.
+pub const MARKED: usize = 1;
+
+/// A word is letters and marks, and case splits it.
+pub const CASED: usize = 2;
+
 /// The classes of the bytes of a window, a bit a byte. A byte in none of them is punctuation.
 #[derive(Clone, Copy, Default)]
 pub struct Masks {
-    /// Letters; also marks where case splits words.
+    /// Letters; also marks where a word has them.
     pub letter: u64,
     pub upper: u64,
-    /// Letters without case; also marks where case splits words.
+    /// Letters without case; also marks where a word has them.
     pub caseless: u64,
     pub mark: u64,
     /// ASCII digits; other numbers are unknown.
@@ -83,7 +92,7 @@ impl Masks {
 ///
 /// `prev_boundary` is the offset of the previous boundary in the window; 0 if it is before the window.
 #[inline(always)]
-pub fn boundaries<const CASED: bool, const DIGITS: usize>(
+pub fn boundaries<const WORD: usize, const DIGITS: usize>(
     of: Masks,
     window: &[u8; WIDE],
     prev_boundary: usize,
@@ -100,7 +109,7 @@ pub fn boundaries<const CASED: bool, const DIGITS: usize>(
     let mut starts = of.letter & !letter1 & !taken;
     // Resolved up to the byte before the first unknown character.
     let mut resolved_to = of.unknown.trailing_zeros().saturating_sub(3).min(WIDE as u32 - 1);
-    if CASED {
+    if WORD == CASED {
         starts |= of.upper & (of.letter & !of.upper & !of.caseless) << 1;
         // The word of a capital after a caseless letter depends on the characters after it. Marks join punctuation.
         let hidden = of.upper & of.caseless << 1 | of.mark & punct1;
@@ -117,12 +126,12 @@ pub fn boundaries<const CASED: bool, const DIGITS: usize>(
     if cut || after & (of.newline | of.unknown) & !of.blank != 0 {
         resolved_to = resolved_to.min((indent & !0 << CONTEXT).trailing_zeros());
     }
-    if CASED {
+    if WORD == CASED {
         // A slash may join punctuation from the line before.
         resolved_to = resolved_to.min((of.slash & of.newline << 1 & !(1 << prev_boundary)).trailing_zeros());
     }
-    let mut short = of.apostrophe & of.letter >> 1 & if CASED { letter1 } else { first_punct };
-    if CASED {
+    let mut short = of.apostrophe & of.letter >> 1 & if WORD == CASED { letter1 } else { first_punct };
+    if WORD == CASED {
         // A contraction after a contraction depends on the one before.
         let chained = short & (short << 2 | short << 3);
         resolved_to = resolved_to.min(chained.trailing_zeros().saturating_sub(3));
@@ -136,7 +145,7 @@ pub fn boundaries<const CASED: bool, const DIGITS: usize>(
         }
         let length = contraction(window, at as usize, true) as u32;
         if length > 0 {
-            if CASED {
+            if WORD == CASED {
                 starts &= !(((1 << length) - 1) << at);
             }
             starts |= of.letter & 1 << (at + length);

@@ -13,8 +13,11 @@ const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
 const UPPERS: Set = Set::of(&[UPPER, CASELESS, MARK]);
 const LOWERS: Set = Set::of(&[LOWER, CASELESS, MARK]);
 const CASELESS_OR_MARK: Set = Set::of(&[CASELESS, MARK]);
+const MARKED_LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS, MARK]);
 const WHITE_SPACE: Set = Set::of(&[SPACE, NEWLINE]);
 const PUNCTUATION: Set = Set::of(&[OTHER, MARK, SYMBOL]);
+/// Punctuation where marks are letters.
+const SIGNS: Set = Set::of(&[OTHER, SYMBOL]);
 
 /// A pretokenization pattern, named after the first vocabulary that used it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub enum Pattern {
     Llama3,
     /// Qwen 2 and later: as Llama 3, but each digit is a pretoken.
     Qwen2,
+    /// Qwen 3.5 and later: as Qwen 2, but marks are letters.
+    Qwen35,
     /// GPT-2: a word includes the space before it, and no other character.
     Gpt2,
     /// `DeepSeek` V3: numbers, then Chinese and Japanese, then the rest, each split by itself.
@@ -50,9 +55,10 @@ impl Pattern {
     pub fn end(self, text: &[u8], at: usize) -> usize {
         match self {
             Self::O200k => o200k(text, at),
-            Self::Cl100k => cl100k(text, at, 3, true),
-            Self::Llama3 => cl100k(text, at, 3, false),
-            Self::Qwen2 => cl100k(text, at, 1, false),
+            Self::Cl100k => cl100k::<false>(text, at, 3, true),
+            Self::Llama3 => cl100k::<false>(text, at, 3, false),
+            Self::Qwen2 => cl100k::<false>(text, at, 1, false),
+            Self::Qwen35 => cl100k::<true>(text, at, 1, false),
             Self::Gpt2 => gpt2(text, at),
             Self::DeepSeek3 => super::deepseek::end(text, at),
         }
@@ -119,10 +125,11 @@ fn numbers(text: &[u8], mut at: usize, most: usize) -> usize {
     at
 }
 
-/// The end of punctuation and the line ends after it; with `slash`, slashes among these line ends count as well.
+/// The end of punctuation, the characters of `set`, and the line ends after it; with `slash`, slashes among these line ends
+/// count as well.
 #[inline]
-fn punctuation(text: &[u8], at: usize, slash: bool) -> usize {
-    let mut end = run(text, at, PUNCTUATION);
+fn punctuation(text: &[u8], at: usize, set: Set, slash: bool) -> usize {
+    let mut end = run(text, at, set);
     while let Some(b'\r' | b'\n' | b'/') = text.get(end).filter(|&&byte| slash || byte != b'/') {
         end += 1;
     }
@@ -130,12 +137,16 @@ fn punctuation(text: &[u8], at: usize, slash: bool) -> usize {
 }
 
 /// `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+///
+/// With `MARKED`, a word is `[\p{L}\p{M}]+`, and no mark is punctuation.
 #[inline]
-fn cl100k(text: &[u8], at: usize, digits: usize, whole: bool) -> usize {
+fn cl100k<const MARKED: bool>(text: &[u8], at: usize, digits: usize, whole: bool) -> usize {
+    let words = if MARKED { MARKED_LETTERS } else { LETTERS };
+    let signs = if MARKED { SIGNS } else { PUNCTUATION };
     let (class, length) = peek(text, at);
     let next = at + length;
     match class {
-        LOWER | UPPER | CASELESS => run(text, next, LETTERS),
+        class if words.has(class) => run(text, next, words),
         NUMBER => numbers(text, at, digits),
         NEWLINE => white_space(text, at, whole),
         _ => {
@@ -145,9 +156,9 @@ fn cl100k(text: &[u8], at: usize, digits: usize, whole: bool) -> usize {
             }
             let (second, width) = peek(text, next);
             match second {
-                LOWER | UPPER | CASELESS => run(text, next + width, LETTERS),
-                _ if class != SPACE => punctuation(text, next, false),
-                OTHER | MARK | SYMBOL if text[at] == b' ' => punctuation(text, next, false),
+                second if words.has(second) => run(text, next + width, words),
+                _ if class != SPACE => punctuation(text, next, signs, false),
+                second if signs.has(second) && text[at] == b' ' => punctuation(text, next, signs, false),
                 _ => white_space(text, at, whole),
             }
         }
@@ -173,8 +184,10 @@ fn o200k(text: &[u8], at: usize) -> usize {
                 Word::None => next,
             },
             Word::Ends(end) | Word::Capitals(end) => end,
-            Word::None if class != SPACE => punctuation(text, next, true),
-            Word::None if text[at] == b' ' && PUNCTUATION.has(peek(text, next).0) => punctuation(text, next, true),
+            Word::None if class != SPACE => punctuation(text, next, PUNCTUATION, true),
+            Word::None if text[at] == b' ' && PUNCTUATION.has(peek(text, next).0) => {
+                punctuation(text, next, PUNCTUATION, true)
+            }
             Word::None => white_space(text, at, false),
         },
     }
@@ -246,14 +259,22 @@ mod tests {
 
     use super::*;
     use crate::bpe::lines::Lines;
+    use crate::bpe::pretokenize::masks;
     use crate::bpe::pretokenize::windows::{self, ByPattern, Fill, PatternWork, apply};
 
     thread_local! {
         static NOTHING: Lines<SHORTS> = Lines::default();
     }
 
-    const ALL: [Pattern; 6] =
-        [Pattern::O200k, Pattern::Cl100k, Pattern::Llama3, Pattern::Qwen2, Pattern::Gpt2, Pattern::DeepSeek3];
+    const ALL: [Pattern; 7] = [
+        Pattern::O200k,
+        Pattern::Cl100k,
+        Pattern::Llama3,
+        Pattern::Qwen2,
+        Pattern::Qwen35,
+        Pattern::Gpt2,
+        Pattern::DeepSeek3,
+    ];
 
     /// Pseudorandom numbers from a seed.
     fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
@@ -368,10 +389,13 @@ mod tests {
 
     fn by_portable<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
         match pattern {
-            Pattern::O200k => ByPattern::<W, true, 3>(work).run(Portable),
-            Pattern::Cl100k | Pattern::Llama3 => ByPattern::<W, false, 3>(work).run(Portable),
-            Pattern::Qwen2 => ByPattern::<W, false, 1>(work).run(Portable),
-            Pattern::Gpt2 | Pattern::DeepSeek3 => ByPattern::<W, false, { windows::NO_MASKS }>(work).run(Portable),
+            Pattern::O200k => ByPattern::<W, { masks::CASED }, 3>(work).run(Portable),
+            Pattern::Cl100k | Pattern::Llama3 => ByPattern::<W, { masks::LETTERS }, 3>(work).run(Portable),
+            Pattern::Qwen2 => ByPattern::<W, { masks::LETTERS }, 1>(work).run(Portable),
+            Pattern::Qwen35 => ByPattern::<W, { masks::MARKED }, 1>(work).run(Portable),
+            Pattern::Gpt2 | Pattern::DeepSeek3 => {
+                ByPattern::<W, { masks::LETTERS }, { windows::NO_MASKS }>(work).run(Portable)
+            }
         }
     }
 
@@ -388,9 +412,9 @@ mod tests {
 
         #[inline(always)]
         #[allow(clippy::inline_always)] // compiled for the page
-        fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> (usize, usize) {
+        fn run<const WORD: usize, const DIGITS: usize>(self, kernel: impl Kernel) -> (usize, usize) {
             let Self { pattern, lines, text, at, batch } = self;
-            windows::count::<CASED, DIGITS>(kernel, pattern, true, lines, text, solid(text), at, batch)
+            windows::count::<WORD, DIGITS>(kernel, pattern, true, lines, text, solid(text), at, batch)
         }
     }
 
@@ -435,7 +459,7 @@ mod tests {
                     'a', *c, ' ', *c, 'B', *c, '!', *c, *c, '\n', *c, '1', *c, ' ', ' ', *c, '\'', *c, '\t', *c,
                 ]);
             }
-            for pattern in [Pattern::O200k, Pattern::Cl100k] {
+            for pattern in [Pattern::O200k, Pattern::Cl100k, Pattern::Qwen35] {
                 same(pattern, text.as_bytes());
             }
         }

@@ -9,7 +9,7 @@ use trimtab_simd::{Kernel, Line, WIDE, Work, prefetch, run};
 
 use crate::bpe::cache::{BATCH, Batch, Probe, SHORTS, find_all, line_of, put_off};
 use crate::bpe::pretokenize::classes;
-use crate::bpe::pretokenize::masks::{self, CONTEXT, Masks, WHOLE};
+use crate::bpe::pretokenize::masks::{self, CASED, CONTEXT, LETTERS, MARKED, Masks, WHOLE};
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::{Key, MASKS, SHORT, TAGS};
 use crate::cancel;
@@ -32,7 +32,7 @@ struct Boundaries {
 
 /// The starts of pretokens in a window: [`masks::boundaries`].
 #[inline(always)]
-fn boundaries<const CASED: bool, const DIGITS: usize>(
+fn boundaries<const WORD: usize, const DIGITS: usize>(
     kernel: impl Kernel,
     window: &[u8; WIDE],
     prev_boundary: usize,
@@ -40,9 +40,9 @@ fn boundaries<const CASED: bool, const DIGITS: usize>(
     let ascii = ascii_masks(kernel, window);
     let non_ascii = kernel.non_ascii(kernel.load(window));
     let (at, resolved_to) = if non_ascii == 0 {
-        masks::boundaries::<CASED, DIGITS>(ascii, window, prev_boundary)
+        masks::boundaries::<WORD, DIGITS>(ascii, window, prev_boundary)
     } else {
-        masks::boundaries::<CASED, DIGITS>(all_masks::<CASED>(kernel, ascii, window, non_ascii), window, prev_boundary)
+        masks::boundaries::<WORD, DIGITS>(all_masks::<WORD>(kernel, ascii, window, non_ascii), window, prev_boundary)
     };
     Boundaries { at, resolved_to, number: ascii.number }
 }
@@ -67,7 +67,7 @@ fn ascii_masks(kernel: impl Kernel, window: &[u8; WIDE]) -> Masks {
 
 /// The masks of a window with non-ASCII bytes: all bytes of a character have its class.
 #[inline(always)]
-fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8; WIDE], non_ascii: u64) -> Masks {
+fn all_masks<const WORD: usize>(kernel: impl Kernel, mut of: Masks, window: &[u8; WIDE], non_ascii: u64) -> Masks {
     let text = kernel.load(window);
     let inside = kernel.within(text, 0x80, 0xBF);
     let leads = non_ascii & !inside;
@@ -84,7 +84,7 @@ fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8
     let cut = leads & !whole;
     let seen = (cut & cut.wrapping_neg()).wrapping_sub(1);
     let others = non_ascii & seen & !(han_or_hangul | han_or_hangul << 1 | han_or_hangul << 2);
-    let last = if CASED { classes::MARK } else { classes::CASELESS };
+    let last = if WORD == LETTERS { classes::CASELESS } else { classes::MARK };
     of.caseless = non_ascii & seen & !others | kernel.within(classes, classes::CASELESS, last) & others;
     of.upper |= kernel.equal(classes, classes::UPPER) & others;
     of.letter |= of.caseless | kernel.within(classes, classes::LOWER, classes::UPPER) & others;
@@ -126,7 +126,7 @@ trait Visit {
 ///
 /// `text[limit..]` must be all ASCII white space at the end of the text.
 #[inline(always)]
-fn walk<const CASED: bool, const DIGITS: usize>(
+fn walk<const WORD: usize, const DIGITS: usize>(
     kernel: impl Kernel,
     pattern: Pattern,
     text: &[u8],
@@ -146,7 +146,7 @@ fn walk<const CASED: bool, const DIGITS: usize>(
         };
         let seen = bytes.first_chunk().expect("it is longer than that");
         let Boundaries { at: starts, resolved_to, number } =
-            boundaries::<CASED, DIGITS>(kernel, seen, (at + CONTEXT).saturating_sub(from));
+            boundaries::<WORD, DIGITS>(kernel, seen, (at + CONTEXT).saturating_sub(from));
         let resolved_to = resolved_to.min(limit - from + CONTEXT);
         if resolved_to <= CONTEXT {
             let end = pattern.end(text, at);
@@ -179,18 +179,18 @@ pub trait PatternWork {
     type Output;
 
     /// Does the work; mark it `#[inline(always)]`.
-    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> Self::Output;
+    fn run<const WORD: usize, const DIGITS: usize>(self, kernel: impl Kernel) -> Self::Output;
 }
 
-/// [`PatternWork`] on one kind of pattern: whether case splits words, and the most digits of a number.
-pub struct ByPattern<W, const CASED: bool, const DIGITS: usize>(pub W);
+/// [`PatternWork`] on one kind of pattern: what a word is ([`masks`]), and the most digits of a number.
+pub struct ByPattern<W, const WORD: usize, const DIGITS: usize>(pub W);
 
-impl<W: PatternWork, const CASED: bool, const DIGITS: usize> Work for ByPattern<W, CASED, DIGITS> {
+impl<W: PatternWork, const WORD: usize, const DIGITS: usize> Work for ByPattern<W, WORD, DIGITS> {
     type Output = W::Output;
 
     #[inline(always)]
     fn run(self, kernel: impl Kernel) -> W::Output {
-        self.0.run::<CASED, DIGITS>(kernel)
+        self.0.run::<WORD, DIGITS>(kernel)
     }
 }
 
@@ -201,10 +201,11 @@ pub const NO_MASKS: usize = 0;
 #[inline]
 pub fn apply<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
     match pattern {
-        Pattern::O200k => run(ByPattern::<W, true, 3>(work)),
-        Pattern::Cl100k | Pattern::Llama3 => run(ByPattern::<W, false, 3>(work)),
-        Pattern::Qwen2 => run(ByPattern::<W, false, 1>(work)),
-        Pattern::Gpt2 | Pattern::DeepSeek3 => run(ByPattern::<W, false, NO_MASKS>(work)),
+        Pattern::O200k => run(ByPattern::<W, CASED, 3>(work)),
+        Pattern::Cl100k | Pattern::Llama3 => run(ByPattern::<W, LETTERS, 3>(work)),
+        Pattern::Qwen2 => run(ByPattern::<W, LETTERS, 1>(work)),
+        Pattern::Qwen35 => run(ByPattern::<W, MARKED, 1>(work)),
+        Pattern::Gpt2 | Pattern::DeepSeek3 => run(ByPattern::<W, LETTERS, NO_MASKS>(work)),
     }
 }
 
@@ -221,8 +222,8 @@ impl PatternWork for Fill<'_> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> usize {
-        fill::<CASED, DIGITS>(kernel, self.pattern, self.text, self.limit, self.at, self.ends)
+    fn run<const WORD: usize, const DIGITS: usize>(self, kernel: impl Kernel) -> usize {
+        fill::<WORD, DIGITS>(kernel, self.pattern, self.text, self.limit, self.at, self.ends)
     }
 }
 
@@ -230,7 +231,7 @@ impl PatternWork for Fill<'_> {
 ///
 /// `text[limit..]` must be all ASCII white space at the end of the text.
 #[inline(always)]
-pub fn fill<const CASED: bool, const DIGITS: usize>(
+pub fn fill<const WORD: usize, const DIGITS: usize>(
     kernel: impl Kernel,
     pattern: Pattern,
     text: &[u8],
@@ -242,7 +243,7 @@ pub fn fill<const CASED: bool, const DIGITS: usize>(
         return pattern.fill_one_by_one(text, at, ends);
     }
     let mut found = Ends { ends, count: 0 };
-    walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, &mut found);
+    walk::<WORD, DIGITS>(kernel, pattern, text, limit, at, &mut found);
     found.count
 }
 
@@ -274,7 +275,7 @@ impl Visit for Ends<'_> {
 /// digits are tokens.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // the fields of a worker, which it cannot borrow as a whole
-pub fn count<const CASED: bool, const DIGITS: usize>(
+pub fn count<const WORD: usize, const DIGITS: usize>(
     kernel: impl Kernel,
     pattern: Pattern,
     whole_numbers: bool,
@@ -286,7 +287,7 @@ pub fn count<const CASED: bool, const DIGITS: usize>(
 ) -> (usize, usize) {
     let numbers = if whole_numbers { u64::MAX } else { 0 };
     let mut found = Counts { lines, text, numbers, batch, probed: 0, tokens: 0 };
-    let at = walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, &mut found);
+    let at = walk::<WORD, DIGITS>(kernel, pattern, text, limit, at, &mut found);
     let Counts { batch, probed, tokens, .. } = found;
     (at, tokens + find_all(kernel, lines, &batch.probes[..probed], &mut batch.missed))
 }

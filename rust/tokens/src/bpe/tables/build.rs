@@ -9,7 +9,7 @@ use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, bucket_of, cross, ha
 pub struct Merges {
     /// The bytes of each token.
     pub tokens: Vec<Vec<u8>>,
-    /// The parts of each token; None for a single byte.
+    /// The parts of each token; None for a single byte. A part may have a higher rank than its token.
     pub parts: Vec<Option<(u32, u32)>>,
 }
 
@@ -77,12 +77,75 @@ pub fn ranked(tokens: Vec<Vec<u8>>) -> Result<Merges, String> {
     Ok(Merges { tokens, parts })
 }
 
-/// The words that [`Tables::read`](super::Tables::read) reads.
+/// The merges of a list in the order in which they apply, of which only some are of use.
+///
+/// Lists that were made of ranks have every pair of tokens that is a token, in any order of the parts. Merging the bytes of a
+/// token by itself passes one state of two tokens at most, and wherever two tokens that make it are neighbours, they are
+/// those two: what is merged inside of them does not depend on what is around them. So each token has one merge of use, or
+/// none, and then the merges do not reach it. `is_token` says whether the vocabulary has a part that no merge makes.
+///
+/// # Errors
+///
+/// Names the part of a merge that is no token.
+pub fn in_order(list: &[(Vec<u8>, Vec<u8>)], is_token: impl Fn(&[u8]) -> bool) -> Result<Merges, String> {
+    let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    let mut known: HashMap<Vec<u8>, u32> = tokens.iter().cloned().zip(0..).collect();
+    let made: Vec<u32> = list
+        .iter()
+        .map(|(left, right)| {
+            let token = [&left[..], right].concat();
+            *known.entry(token).or_insert_with_key(|token| {
+                tokens.push(token.clone());
+                tokens.len() as u32 - 1
+            })
+        })
+        .collect();
+    let mut ranks = HashMap::with_capacity(list.len());
+    for (((left, right), &token), rank) in list.iter().zip(&made).zip(0_u32..) {
+        if let (Some(&first), Some(&second)) = (known.get(left), known.get(right)) {
+            ranks.insert((first, second), (rank, token)); // of two equal pairs the last one counts
+        } else if let Some(part) = [left, right].into_iter().find(|part| !known.contains_key(*part) && !is_token(part))
+        {
+            return Err(format!("a merge of what is no token: {:?}", String::from_utf8_lossy(part)));
+        }
+    }
+    let mut used: Vec<(u32, u32, (u32, u32))> = (256..tokens.len() as u32)
+        .filter_map(|token| last_merge(&tokens[token as usize], &ranks).map(|(rank, parts)| (rank, token, parts)))
+        .collect();
+    used.sort_unstable();
+    let numbers: HashMap<u32, u32> = (0..256).chain(used.iter().map(|&(_, token, _)| token)).zip(0..).collect();
+    let number = |token: u32| numbers.get(&token).copied().unwrap_or(NONE); // what merges has been merged itself
+    let mut merges = Merges { tokens: tokens[..256].to_vec(), parts: vec![None; 256] };
+    for (_, token, (left, right)) in used {
+        merges.tokens.push(std::mem::take(&mut tokens[token as usize]));
+        merges.parts.push(Some((number(left), number(right))));
+    }
+    Ok(merges)
+}
+
+/// The rank and the parts of the merge that makes a token of its bytes; None if they do not merge into it.
+fn last_merge(token: &[u8], ranks: &HashMap<(u32, u32), (u32, u32)>) -> Option<(u32, (u32, u32))> {
+    let mut parts: Vec<u32> = token.iter().map(|&byte| u32::from(byte)).collect();
+    loop {
+        let pairs = parts.windows(2).enumerate();
+        let merges =
+            pairs.filter_map(|(at, pair)| ranks.get(&(pair[0], pair[1])).map(|&(rank, made)| (rank, at, made)));
+        let (rank, at, made) = merges.min()?;
+        if parts.len() == 2 {
+            return Some((rank, (parts[0], parts[1])));
+        }
+        parts[at] = made;
+        parts.remove(at + 1);
+    }
+}
+
+/// The words that [`Tables::read`](super::Tables::read) reads. Each of `whole` is one token as a pretoken, although no merge
+/// makes it.
 ///
 /// # Errors
 ///
 /// The vocabulary has a byte without a token, or too many tokens.
-pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
+pub fn make<'t>(merges: &Merges, whole: impl Iterator<Item = &'t Vec<u8>>) -> Result<Vec<u64>, String> {
     if merges.tokens.len() >= 1 << TOKEN {
         return Err(format!("{} tokens are more than the tables can name", merges.tokens.len()));
     }
@@ -108,7 +171,7 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
         .collect();
     let (pairs, filter) = pairs(&table);
     let sections: [Vec<u64>; SECTIONS] = [
-        short_tokens(&merges.tokens, count),
+        short_tokens(&merges.tokens, whole, count),
         pairs,
         filter,
         packed(&ascii),
@@ -123,17 +186,58 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
     let mut numbers =
         [(1, 10), (2, 100), (3, 1000)].into_iter().flat_map(|(width, all)| (0..all).map(move |n| (n, width)));
     let whole = numbers.all(|(n, width)| count(format!("{n:0width$}").as_bytes()) == 1);
-    words[SECTIONS] = u64::from(whole);
+    words[SECTIONS] = u64::from(whole) | u64::from(chars_come_first(merges)) << 1;
     words.extend(sections.concat());
     Ok(words)
 }
 
+/// Whether the bytes of each character merge before any token that holds the whole character and more.
+///
+/// Characters beside a part of another one do not count: where such a token can be, no character is taken as a unit.
+fn chars_come_first(merges: &Merges) -> bool {
+    let mut of_char = HashMap::new();
+    let chars = |token: &[u8]| -> Vec<(usize, char)> {
+        let start = token.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        let whole = token[start..].utf8_chunks().next();
+        let text = whole.map_or("", |chunk| chunk.valid());
+        let (cut, end) = (start > 0, start + text.len());
+        let found: Vec<_> = text.char_indices().map(|(at, char)| (start + at, char)).collect();
+        let last = found.len() - usize::from(end < token.len()).min(found.len());
+        found[usize::from(cut).min(last)..last].to_vec()
+    };
+    for (token, number) in merges.tokens.iter().zip(0_u32..) {
+        if token.len() > 1 && chars(token).len() == 1 && chars(token)[0].1.len_utf8() == token.len() {
+            of_char.insert(chars(token)[0].1, last_inside(&merges.parts, number));
+        }
+    }
+    merges.tokens.iter().zip(0_u32..).all(|(token, number)| {
+        let found = chars(token);
+        found
+            .iter()
+            .all(|(_, char)| char.len_utf8() == token.len() || of_char.get(char).is_none_or(|&merged| merged < number))
+    })
+}
+
+/// The highest rank of the merges that make a token.
+fn last_inside(parts: &[Option<(u32, u32)>], token: u32) -> u32 {
+    parts[token as usize].map_or(token, |(left, right)| {
+        token.max(last_inside(parts, left)).max(last_inside(parts, right)) // a character has four bytes at most
+    })
+}
+
 /// Hash table with two entries a bucket of four on average: at this load one bucket in seven overflows.
-fn short_tokens(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
-    let short: Vec<&Vec<u8>> = tokens.iter().filter(|token| token.len() <= SHORT).collect();
+fn short_tokens<'t>(
+    tokens: &[Vec<u8>],
+    whole: impl Iterator<Item = &'t Vec<u8>>,
+    count: impl Fn(&[u8]) -> usize,
+) -> Vec<u64> {
+    let mut whole: Vec<&Vec<u8>> = whole.collect();
+    whole.sort_unstable();
+    let counted = tokens.iter().map(|token| (token, count(token))).chain(whole.into_iter().map(|token| (token, 1)));
+    let short: Vec<(&Vec<u8>, usize)> = counted.filter(|(token, _)| token.len() <= SHORT).collect();
     let buckets = (short.len() / 2).max(2);
     let mut words = vec![0; buckets * 8];
-    for token in short {
+    for (token, count) in short {
         let key = Key::of(token, 0, token.len());
         let mut at = bucket_of(key.hash(), buckets) * 4;
         // The low words are the first half of a bucket, the high words the second.
@@ -142,7 +246,7 @@ fn short_tokens(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> 
             at = (at + 1) % (buckets * 4);
         }
         words[low(at)] = key.low;
-        words[low(at) + 4] = key.with_count(count(token));
+        words[low(at) + 4] = key.with_count(count);
     }
     words
 }

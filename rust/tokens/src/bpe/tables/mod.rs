@@ -7,9 +7,14 @@
 pub mod build;
 mod cross;
 
+use std::collections::HashMap;
+
 use bytemuck::cast_slice;
 
 pub use cross::Cross;
+
+/// Tokens that are one token as a pretoken, with the number of tokens that their bytes merge into elsewhere.
+pub type Whole = HashMap<Vec<u8>, usize>;
 
 /// Longest pretoken that a key holds, in bytes.
 pub const SHORT: usize = 15;
@@ -175,6 +180,10 @@ pub struct Tables {
     pub cross: Cross,
     /// Whether each number of at most three digits is a token.
     pub whole_numbers: bool,
+    /// Whether the bytes of each character merge before any token that holds the whole character and more.
+    chars_come_first: bool,
+    /// The tokens that no merges make, where such a pretoken is one token (`ignore_merges`).
+    pub whole: Option<&'static Whole>,
 }
 
 impl Tables {
@@ -198,7 +207,9 @@ impl Tables {
             bytes: cast_slice(next(4)),
             chars: cast_slice(next(5)),
             cross: Cross::read(next(6)),
-            whole_numbers: lengths[SECTIONS] == 1,
+            whole_numbers: lengths[SECTIONS] & 1 == 1,
+            chars_come_first: lengths[SECTIONS] & 2 == 2,
+            whole: None,
         }
     }
 
@@ -290,10 +301,10 @@ impl Tables {
         self.chars.get(point as usize).map(|&token| if token < MANY { 1 } else { (token - MANY) as usize })
     }
 
-    /// The token of a character of the basic multilingual plane, if it is a single token.
+    /// The token of a character of the basic multilingual plane, if it is a single token, and merges before others take it.
     #[inline]
     pub fn token(&self, point: u32) -> Option<u32> {
-        self.chars.get(point as usize).copied().filter(|&token| token < MANY)
+        self.chars.get(point as usize).copied().filter(|&token| token < MANY && self.chars_come_first)
     }
 
     /// The bytes of each token, by rank, rebuilt from the merges.
