@@ -118,7 +118,8 @@ def test_every_question_is_answered_as_by_the_package(trained, tmp_path):
         growing.append(long[at : at + 1000])
     assert growing.tokens == ours.count(long)
     assert ours.engine == f"tokenizers {path.name}"
-    assert ours.explain() == f"tokenizers {path.name}: exact"
+    assert ours.fallback
+    assert ours.explain() == f"tokenizers {path.name}: exact, and slow: {ours.fallback}"
 
 
 def edges(theirs, text, head, tail):
