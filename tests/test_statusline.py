@@ -179,6 +179,17 @@ def test_after_a_compaction_the_prompt_is_at_least_the_summary_and_what_was_alwa
     assert next_prompt(answered, MODEL).is_least is False
 
 
+def test_a_compaction_that_kept_messages_counts_these_too(tmp_path: Path) -> None:
+    kept = {"headUuid": "u2", "tailUuid": "u3", "anchorUuid": "u5"}
+    boundary = {**COMPACTED[4], "compactMetadata": {"trigger": "auto", "preservedSegment": kept}}
+    path = written(tmp_path, [*COMPACTED[:4], boundary, {**COMPACTED[5], "parentUuid": "u4"}])
+    counter = trimtab.Counter.for_model(MODEL)
+    first = int(counter.per_message([OPENING[0]["message"]], provider="anthropic").sum())
+    made = next_prompt(path, MODEL)
+    assert len(trimtab.read(path).messages) == 3
+    assert (made.tokens, made.is_least) == (21_453 - first + counted(path), True)
+
+
 def test_the_line_has_the_prompt_its_share_and_what_is_left(tmp_path: Path) -> None:
     path = written(tmp_path, OPENING)
     tokens = counted(path)

@@ -95,14 +95,19 @@ def next_prompt(path: str, model: str) -> PromptTokens:
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
         try:
-            return _short(text, model)
+            found = _short(text, model)
         except UnknownEndError:
-            pass
-    return _whole(path, model)
+            found = _whole(path, model)
+        if not found.is_least:
+            return found
+        messages, billed = first_call(text)
+        counter, _ = counter_of(model)
+        counted = _core.Ledger.of(messages, counter=counter, provider="anthropic").total if messages else 0
+        return PromptTokens(found.tokens + max(billed - counted, 0), is_least=True)
 
 
 def _short(text: mmap.mmap, model: str) -> PromptTokens:
-    """Return the next prompt by the end of a file."""
+    """Return the next prompt by the end of a file; without what was always sent, if no answer shows it."""
     tail = read_tail(text)
     counter, grammar = counter_of(model or tail.model)
     ledger = _core.Ledger.of(tail.messages, counter=counter, provider="anthropic")
@@ -110,13 +115,11 @@ def _short(text: mmap.mmap, model: str) -> PromptTokens:
         thinking, visible, calls, counted = ledger.answer(0)
         hidden = tail.output + grammar.thought * calls - counted if thinking and tail.output >= visible else 0
         return PromptTokens(tail.prompt + ledger.total + hidden, is_least=False)
-    messages, billed = first_call(text) if tail.is_compacted else ([], 0)
-    counted = _core.Ledger.of(messages, counter=counter, provider="anthropic").total if messages else 0
-    return PromptTokens(ledger.total + max(billed - counted, 0), is_least=True)
+    return PromptTokens(ledger.total, is_least=True)
 
 
 def _whole(path: str, model: str) -> PromptTokens:
-    """Return the next prompt of a whole session, as ``trimtab count`` does."""
+    """Return the next prompt by a whole session, as ``trimtab count`` does."""
     from ...formats import read  # 200 ms, and an end of this kind is rare
     from ...session.compactor import Compactor
 

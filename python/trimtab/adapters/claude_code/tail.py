@@ -32,17 +32,16 @@ class Tail:
         prompt: billed tokens of the prompt of that answer; 0 where the messages begin with no answer.
         output: billed tokens of that answer.
         model: its model; empty where there is none.
-        is_compacted: whether the messages begin with a summary.
     """
 
-    def __init__(self, messages: list[dict[str, Any]], answers: list[dict[str, Any]], *, is_compacted: bool) -> None:
+    def __init__(self, messages: list[dict[str, Any]], answers: list[dict[str, Any]]) -> None:
         """Take the messages, and the messages of the answer's lines.
 
         Raises:
             UnknownEndError: the usage adds up several calls, or there is none.
         """
         usages = [answer.get("usage") for answer in answers]
-        self.messages, self.is_compacted = messages, is_compacted
+        self.messages = messages
         if any(isinstance(usage, dict) and usage.get("iterations") for usage in usages):
             raise UnknownEndError("an answer of several calls")
         self.prompt = max(map(prompt_of, usages), default=0)
@@ -67,7 +66,8 @@ def read_tail(text: mmap) -> Tail:
     chain: list[dict[str, Any]] = []
     beside: list[dict[str, Any]] = []
     answer, wanted = "", None
-    for entry in _backwards(text):
+    entries = _backwards(text)
+    for entry in entries:
         is_sent = is_message(entry)
         if chain and entry.get("uuid") != wanted:
             if is_sent:
@@ -82,11 +82,23 @@ def read_tail(text: mmap) -> Tail:
             answer = found
             chain.append(entry)
             if entry.get("isCompactSummary"):
-                return Tail([_plain(each) for each in reversed(chain)], [], is_compacted=True)
+                _check_boundary(next(entries, {}))
+                return Tail([_plain(each) for each in reversed(chain)], [])
         wanted = entry.get("parentUuid")
         if not isinstance(wanted, str):
             return _answered(answer, chain, beside)
     raise UnknownEndError("the chain of the last line breaks")
+
+
+def _check_boundary(entry: dict[str, Any]) -> None:
+    """Check the line in front of a summary.
+
+    Raises:
+        UnknownEndError: the compaction kept messages, which stand in front of it.
+    """
+    found = entry.get("compactMetadata")
+    if entry.get("type") == "user" or (isinstance(found, dict) and found.get("preservedSegment")):
+        raise UnknownEndError("a compaction that kept messages")
 
 
 def first_call(text: mmap) -> tuple[list[dict[str, Any]], int]:
@@ -131,7 +143,7 @@ def _answered(answer: str, chain: list[dict[str, Any]], beside: list[dict[str, A
     """
     chain, beside = chain[::-1], beside[::-1]
     if not answer:
-        return Tail([_plain(entry) for entry in chain], [], is_compacted=False)
+        return Tail([_plain(entry) for entry in chain], [])
     parts: list[dict[str, Any]] = []
     for entry in sorted((*chain, *beside), key=lambda entry: entry["at"]):
         if _answer_of(entry) == answer and all(_blocks(entry) != _blocks(part) for part in parts):
@@ -151,7 +163,7 @@ def _answered(answer: str, chain: list[dict[str, Any]], beside: list[dict[str, A
     if results:
         blocks = [block for entry in results for block in _blocks(entry)]
         messages.append({"role": "user", "content": sorted(blocks, key=lambda block: block["type"] != "tool_result")})
-    return Tail([*messages, *map(_plain, others)], [part["message"] for part in parts], is_compacted=False)
+    return Tail([*messages, *map(_plain, others)], [part["message"] for part in parts])
 
 
 def _answer_of(entry: dict[str, Any]) -> str:
