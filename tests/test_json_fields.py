@@ -38,6 +38,7 @@ WORDS = {
     "`totals` of `archive list`": "archive list",
     "`archive show` of a session": "archive show talk",
     "`archive show` of a ref": "archive show REF",
+    "`archive log`": "archive log",
     "`archive search`": "archive search plan",
     "`archive verify`": "archive verify",
     "`archive export`": "archive export talk",
