@@ -29,7 +29,7 @@ __all__ = [
     "SECTIONS",
     "ConfigError",
     "Key",
-    "Section",
+    "KeySection",
     "choices",
     "configure",
     "keys",
