@@ -156,6 +156,20 @@ def test_show_cache_prints_each_fall_in_80_columns(tmp_path: Path, capsys: pytes
     assert "2        42,305  $0.24" in capsys.readouterr().out
 
 
+def test_the_report_has_each_fall_by_the_numbers_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    page = tmp_path / "report.html"
+    assert main(["report", session(tmp_path), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "2 calls found less than was there: 42,305 tokens were paid again, $0.24." in text
+    assert "28 min since the call before" in text
+    assert "a compaction replaced the messages" in text
+    assert "2 before #0" in text, "the answer in front of the compaction"
+    (tmp_path / "list.json").write_text('[{"role": "user", "content": "Go."}]')
+    assert main(["report", str(tmp_path / "list.json"), "-o", str(page)]) == 0
+    assert "No billed call of the file found less" in page.read_text()
+
+
 def test_show_cache_says_that_there_is_nothing_to_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "list.json"
     path.write_text('[{"role": "user", "content": "Go."}]')

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SMALLEST = 1_024
 """Tokens from which a fall counts: providers cache no smaller part of a prompt."""
 
+PREFIX = "found up to {}; the file shows no change behind it"
+"""The cause where the messages are found up to one of them."""
+
 HOUR = 3_600
 """Seconds for which Anthropic keeps a cache that was written for an hour."""
 
@@ -41,6 +44,7 @@ class CacheRebuild:
         cost: US dollars that these cost beyond reading them; None if unknown.
         cause: ``compaction``, ``model``, ``expired``, ``start``, ``prefix`` or ``unknown``.
         why: the cause in words.
+        place: the message up to which the prompt was found, where that is all that is known; else None.
     """
 
     message: int
@@ -52,6 +56,7 @@ class CacheRebuild:
     cost: float | None
     cause: str
     why: str
+    place: int | None = None
 
 
 def rebuilds(found: Transcript, per_message: Sequence[int]) -> list[CacheRebuild]:
@@ -68,9 +73,11 @@ def rebuilds(found: Transcript, per_message: Sequence[int]) -> list[CacheRebuild
         again = min(cached - usage.cache_read, usage.prompt - usage.cache_read)
         if again < SMALLEST:
             continue
-        cause, why = _cause(before, call, _place(found, before, call, sums))
+        place = _place(found, before, call, sums)
+        cause, why = _cause(before, call, place)
         message, read, cost = call.before, usage.cache_read, _cost(call, again)
-        made.append(CacheRebuild(message, call.at, call.model, read, cached, again, cost, cause, why))
+        known = place if cause == "prefix" else None
+        made.append(CacheRebuild(message, call.at, call.model, read, cached, again, cost, cause, why, known))
     return made
 
 
@@ -97,7 +104,7 @@ def _cause(before: BilledCall, call: BilledCall, place: int) -> tuple[str, str]:
     if seconds and before.at is not None and call.at is not None and call.at - before.at > seconds:
         return "expired", f"{_pause(call.at - before.at)} since the call before; the cache is kept {_pause(seconds)}"
     if place >= 0:
-        return "prefix", f"found up to message #{place}; the file shows no change behind it"
+        return "prefix", PREFIX.format(f"message #{place}")
     if call.usage.cache_read < SMALLEST:
         return "unknown", "found nothing: tools changed, or the provider lost it"
     return "start", "found in front of message #0: system text or tools changed, or it was lost"
