@@ -57,6 +57,13 @@ ENDS: dict[str, list[dict[str, Any]]] = {
         line(6, "user", result("a"), follows=4),
         line(7, "user", result("b", "no"), follows=5),
     ],
+    "results between the calls of an answer": [
+        line(2, "user", "Run both."),
+        line(3, "assistant", [{"type": "text", "text": "Both."}, call("a")]),
+        line(4, "user", result("a")),
+        line(5, "assistant", [call("b")], answer=3),
+        line(6, "user", result("b", "no")),
+    ],
     "hidden thinking": [
         line(2, "user", "Think."),
         line(3, "assistant", [{"type": "thinking", "thinking": "", "signature": "c2ln" * 90}]),

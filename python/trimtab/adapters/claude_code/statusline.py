@@ -123,7 +123,7 @@ def _whole(path: str, model: str) -> PromptTokens:
     from ...formats import read  # 200 ms, and an end of this kind is rare
     from ...session.compactor import Compactor
 
-    found = read(path)
+    found = read(path, repair=False)  # a call that runs has no result yet
     cm = Compactor(found.model or model or "claude-sonnet-5-5", provider=found.provider)
     cm.learn(found)
     size = cm.size(found.messages, system=found.system, tools=found.tools)

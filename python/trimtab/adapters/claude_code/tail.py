@@ -77,9 +77,9 @@ def read_tail(text: mmap) -> Tail:
             continue
         if is_sent:
             found = _answer_of(entry)
-            if answer and found != answer:
+            if answer and found != answer and (found or not _answers(entry)):  # a result may part an answer's lines
                 return _answered(answer, chain, beside)
-            answer = found
+            answer = answer or found
             chain.append(entry)
             if entry.get("isCompactSummary"):
                 _check_boundary(next(entries, {}))
@@ -144,6 +144,8 @@ def _answered(answer: str, chain: list[dict[str, Any]], beside: list[dict[str, A
     chain, beside = chain[::-1], beside[::-1]
     if not answer:
         return Tail([_plain(entry) for entry in chain], [])
+    first = next(place for place, entry in enumerate(chain) if _answer_of(entry) == answer)
+    chain, beside = chain[first:], beside + chain[:first]  # the results in front are those of the answer before
     parts: list[dict[str, Any]] = []
     for entry in sorted((*chain, *beside), key=lambda entry: entry["at"]):
         if _answer_of(entry) == answer and all(_blocks(entry) != _blocks(part) for part in parts):
