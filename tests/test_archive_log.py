@@ -74,6 +74,11 @@ def test_retention_and_forget_remove_entries(archive: SqlArchive) -> None:
     assert len(archive.log()) == 2
     archive.prune_log(older_than=timedelta(days=1), what="hook ")
     assert [each.session for each in archive.log()] == ["t"]
+    assert [each.id for each in archive.sessions()] == ["t"], "of s nothing is left"
+    archive.pin("u", "text", "keep")
+    archive.prune_log(older_than=timedelta(0))
+    assert [each.id for each in archive.sessions()] == ["u"]
+    archive.note([entry("t")])
     archive.forget("t")
     assert archive.log() == []
 

@@ -21,6 +21,16 @@ STRATEGIES = {"copy": "copy", "ingest": "cut output"}
 """What the other rows of ``compaction_events`` are, by strategy."""
 
 
+EMPTY = (
+    "DELETE FROM sessions WHERE version = 0"
+    " AND NOT EXISTS (SELECT 1 FROM receipts WHERE session_id = sessions.id)"
+    " AND NOT EXISTS (SELECT 1 FROM message_archive WHERE session_id = sessions.id)"
+    " AND NOT EXISTS (SELECT 1 FROM compaction_events WHERE session_id = sessions.id)"
+    " AND NOT EXISTS (SELECT 1 FROM pins WHERE session_id = sessions.id)"
+)
+"""Statement that removes the sessions of which nothing is stored."""
+
+
 class Log(Database):
     """The log of an archive."""
 
@@ -62,9 +72,10 @@ class Log(Database):
 
     @transaction(write=True)
     def prune_log(self, *, older_than: timedelta, what: str = "") -> Steps[None]:
-        """Remove the entries of at least this age that are about what begins with a text."""
+        """Remove the entries of at least this age that are about what begins with a text, and sessions without data."""
         values = (self.now(older_than), len(what), what)
         yield "DELETE FROM receipts WHERE created_at < ? AND substr(what, 1, ?) = ?", values
+        yield EMPTY, ()
 
 
 def _row(receipt: Receipt, at: str) -> Row:
