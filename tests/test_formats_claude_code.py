@@ -170,6 +170,7 @@ def test_turns_that_a_compaction_kept_stand_once_behind_its_summary():
         assert told(found) == ["u:what went before", "u:keep", "a:kept", "a:second"]
         assert found.usage == [Charged(3, 7, 0)]
         assert sorted(told(session(*lines, whole=True))) == sorted(["u:go", "a:first", *told(found)])
+    assert told(session(*linked)) == ["u:what went before", "u:keep", "a:kept"]  # before anything follows
 
 
 @pytest.mark.parametrize("parents", [[None, "1", "gone"], ["3", "1", "2"], ["gone", "gone", "gone"], ["1", "2", "3"]])

@@ -22,6 +22,8 @@ TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 
 WORDS = {
     "`show`": "show s.json",
+    "`show` with `--cache`": "show billed.jsonl --cache",
+    "`rebuilt` of `show` with `--cache`": "show billed.jsonl --cache",
     "`count`": "count s.json",
     "`kinds` of `count`": "count s.json",
     "`plan`": "plan s.json --target-share 0.5",
@@ -38,6 +40,7 @@ WORDS = {
     "`totals` of `archive list`": "archive list",
     "`archive show` of a session": "archive show talk",
     "`archive show` of a ref": "archive show REF",
+    "`archive log`": "archive log",
     "`archive search`": "archive search plan",
     "`archive verify`": "archive verify",
     "`archive export`": "archive export talk",
@@ -53,6 +56,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
     (found / "bad.json").write_text(json.dumps(transcript("u:5 a:5 u:5 r1:5", provider="anthropic")))
     (found / "claude.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES["claude_code"](30)))
+    usages = [{"input_tokens": 9, "cache_creation_input_tokens": 9_000}, {"input_tokens": 9_009}]
+    lines = [
+        {"parentUuid": None, "uuid": "u", "type": "user", "message": {"role": "user", "content": "Go."}},
+        *(
+            {"uuid": f"a{n}", "parentUuid": f"a{n - 1}" if n else "u", "type": "assistant", "message": {
+                "role": "assistant", "id": f"m{n}", "content": [{"type": "text", "text": "On it."}], "usage": usage,
+            }} for n, usage in enumerate(usages)
+        ),
+    ]  # fmt: skip
+    (found / "billed.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return found
 
 

@@ -182,3 +182,94 @@ def test_every_shared_session_is_rescued_and_read_back(
             assert officially(official, Path(report["output"])) == found.messages, path.name
             rescued += 1
     assert rescued > 20
+
+
+def compacted(folder: Path) -> Path:
+    """A session of 9 messages, which a compaction replaced by a summary, and 4 more."""
+    path = session(folder, transcript("u:60 a:90 u:50 c1 r1:200 a:90 u:40 c2 r2:90"))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    shared = {name: lines[-1][name] for name in ("isSidechain", "cwd", "version", "sessionId")}
+
+    def line(number: int, parent: str | None, **more: object) -> dict[str, object]:
+        stamp = f"2026-01-01T02:00:{number:02}.000Z"
+        return {**shared, "uuid": f"later-{number}", "parentUuid": parent, "timestamp": stamp, **more}
+
+    logical = {"logicalParentUuid": lines[-1]["uuid"], "compactMetadata": {"trigger": "auto", "preTokens": 900}}
+    lines.append(line(0, None, type="system", subtype="compact_boundary", **logical))
+    summary = {"role": "user", "content": "What went before."}
+    lines.append(line(1, "later-0", type="user", isCompactSummary=True, message=summary))
+    for number, message in enumerate(transcript("a:20 u:30 a:20"), 2):
+        told = {"id": f"later_{number}", "model": CLAUDE} if message["role"] == "assistant" else {}
+        lines.append(line(number, f"later-{number - 1}", type=message["role"], message={**message, **told}))
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    return path
+
+
+def reopened(path: Path, at: int, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[dict, list[dict]]:
+    """The report on a fork at a message, and the fork's lines."""
+    capsys.readouterr()
+    assert main(["rescue", str(path), "--at", str(at), "--json", *more]) == 0
+    report = json.loads(capsys.readouterr().out)
+    return report, [json.loads(line) for line in Path(report["output"]).read_text().splitlines()]
+
+
+def test_a_session_is_reopened_before_its_compaction(
+    project: Path, official: types.ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = compacted(project)
+    before, whole = path.read_bytes(), trimtab.read(path, whole=True)
+    assert (len(whole.messages), whole.compactions) == (13, [9])
+    for at in (0, 1, 5, 8):
+        report, entries = reopened(path, at, capsys)
+        found = trimtab.read(report["output"])
+        assert found.messages == as_blocks(whole.messages[: at + 1]) == officially(official, Path(report["output"]))
+        assert {entry["type"] for entry in entries} <= {"user", "assistant"}, "no boundary"
+        assert not any(entry.get("isCompactSummary") for entry in entries)
+        assert (report["ref"], report["tokens_before"]) == (None, report["tokens_after"])
+    assert path.read_bytes() == before
+
+
+def test_behind_a_compaction_a_fork_begins_with_its_summary(
+    project: Path, official: types.ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = compacted(project)
+    whole = trimtab.read(path, whole=True)
+    report, entries = reopened(path, 11, capsys)
+    assert trimtab.read(report["output"]).messages == as_blocks(whole.messages[9:12])
+    assert officially(official, Path(report["output"])) == as_blocks(whole.messages[9:12])
+    assert entries[0]["subtype"] == "compact_boundary"
+    assert entries[1]["isCompactSummary"] is True
+
+
+def test_a_fork_at_a_message_that_has_an_open_call_names_the_nearest_others(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = compacted(project)
+    for at, advice in ((3, "--at 2 and --at 4"), (7, "--at 6 and --at 8")):
+        assert main(["rescue", str(path), "--at", str(at)]) == 64
+        assert advice in capsys.readouterr().err
+    for at in (13, -1):
+        assert main(["rescue", str(path), "--at", str(at)]) == 64
+        error = capsys.readouterr().err
+        assert "there are #0 to #12" in error
+        assert "compactions stand before: #9" in error
+    assert len(list(project.iterdir())) == 1
+
+
+def test_a_fork_at_a_message_may_be_smaller_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = session(project, transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))))
+    report, entries = reopened(path, 59, capsys, "--target-share", "0.4")
+    assert report["tokens_after"] < report["tokens_before"]
+    assert entries[0]["subtype"] == "compact_boundary"
+    assert trimtab.read(report["output"]).messages[-1:] == as_blocks(trimtab.read(path).messages[59:60])
+    assert main(["restore", report["ref"], "-o", str(project / "back.json")]) == 0
+    assert json.loads((project / "back.json").read_text()) == trimtab.read(path).messages[:60]
+
+
+def test_a_session_from_stdin_is_reopened(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = compacted(project)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert main(["rescue", "-", "--at", "8", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("messages #0 to #8, ")

@@ -9,16 +9,24 @@ INTERRUPTED = 130
 
 def run() -> None:
     """Runs the command line and exits with its code."""
-    code = INTERRUPTED
     gc.disable()  # a command makes no garbage in circles, and collections are a fifth of the time to read a session
     try:
-        from trimtab.cli import main  # noqa: PLC0415 - nothing is loaded by importing this module
-
-        code = main(sys.argv[1:])
+        code = _main(sys.argv[1:])
     except KeyboardInterrupt:  # while it loads, or while it says what went wrong
-        pass
+        code = INTERRUPTED
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: what would be interrupted is Python's own leaving
     sys.exit(code)
+
+
+def _main(arguments: list[str]) -> int:
+    """Runs a command; nothing is loaded by importing this module."""
+    if arguments == ["statusline"]:  # Claude Code runs it after each message: the parser would take a third of its time
+        from trimtab.adapters.claude_code.statusline import print_status  # noqa: PLC0415
+
+        return print_status()
+    from trimtab.cli import main  # noqa: PLC0415
+
+    return main(arguments)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ArchiveError
 from .sql.chain import Integrity
+from .sql.log import Log
 from .sql.read import Queries
 from .sql.retain import Retention
 from .sql.search import Search
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..messages.types import Message
-    from .values import ArchivedCompaction, Hit, Record, Stored
+    from .values import ArchivedCompaction, Hit, Receipt, Record, Stored
 
 
 class Archive(ABC):
@@ -84,6 +85,9 @@ class Archive(ABC):
         """Return the compactions of a session, or of all, the newest first."""
         raise ArchiveError(f"{type(self).__name__} has no history")
 
+    def note(self, receipts: Sequence[Receipt]) -> None:  # noqa: B027 - an archive may keep no log
+        """Add entries to the log; each once by its id. The session of a new one is created."""
+
     def search(self, query: str, *, session: str | None = None, limit: int = 10) -> list[Hit]:  # noqa: ARG002
         """Return the messages with the words of a query."""
         raise ArchiveError(f"{type(self).__name__} cannot search: it needs search and fetch")
@@ -93,7 +97,7 @@ class Archive(ABC):
         raise ArchiveError(f"{type(self).__name__} cannot search: it needs search and fetch")
 
 
-class SqlArchive(Writes, Queries, Search, Integrity, Retention, Archive):
+class SqlArchive(Log, Writes, Queries, Search, Integrity, Retention, Archive):
     """An archive in an SQL database; the databases share all statements.
 
     Attributes:

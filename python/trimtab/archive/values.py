@@ -223,6 +223,29 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt:
+    """What ran, was skipped, failed or was refused; it holds nothing of a text.
+
+    Attributes:
+        session: the session's name.
+        what: what it is about: ``compaction``, ``copy``, ``cut output``, ``summarizer``, or a hook by its name.
+        outcome: ``ran``, ``skipped``, ``failed`` or ``refused``.
+        why: the reason, or what came of it, in words of trimtab.
+        at: the time; None is that of storage.
+        ref: ref of the compaction, empty without one.
+        id: name of the entry: stored once; empty for a new one.
+    """
+
+    session: str
+    what: str
+    outcome: str
+    why: str
+    at: datetime | None = None
+    ref: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """A place where an archive is damaged.
 

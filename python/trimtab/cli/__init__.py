@@ -37,6 +37,7 @@ VERBS = {
     "report": "write a page to look at: what fills a session, what was cut, what it costs",
     "rescue": "fork a Claude Code session that is too large to resume into a smaller one",
     "hook": "protect Claude Code's sessions by hooks",
+    "statusline": "print Claude Code's status line: the next prompt, and what is left until the compaction",
     "mcp": "serve search and fetch over a session's archive to an agent",
     "doctor": "show versions, the archive's place and what is installed",
     "completion": "print a script that completes commands in a shell",

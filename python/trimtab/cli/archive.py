@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,13 +25,14 @@ from .terminal import Styled, crop, width_of
 from .words import who, words
 
 if TYPE_CHECKING:
-    from ..archive import ArchivedCompaction, Original, Overview, SqlArchive, Totals
+    from ..archive import ArchivedCompaction, Original, Overview, Receipt, SqlArchive, Totals
 
 
 DESCRIPTION = "List, search, verify, export or remove the archived originals of compacted sessions."
 EXAMPLES = (
     "trimtab archive list",
     "trimtab archive show 3776d12d",
+    "trimtab archive log",
     "trimtab archive search parser migration",
     "trimtab archive prune --older-than 30d --dry-run",
 )
@@ -55,6 +57,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     action(_list, "list the sessions that have compactions, latest first")
     command = action(_show, "list the compactions of a session, or the messages that a compaction removed")
     command.add_argument("name", metavar="NAME", help="a session, or the ref of a compaction")
+    command = action(_log, "list what ran, was skipped, failed or was refused, and why; nothing of the text")
+    command.add_argument("--session", metavar="NAME", help="only this session")
+    command.add_argument("--limit", metavar="N", type=int, default=20, help="maximum number; default: %(default)s")
     command = action(_search, "find messages by words: messages with all words first, newest first")
     command.add_argument("query", metavar="WORDS", nargs="+", help="words of the message")
     command.add_argument("--session", metavar="NAME", help="only search this session")
@@ -163,6 +168,32 @@ def _describe(past: ArchivedCompaction) -> str:
 def _preview(original: Original) -> str:
     line = f"[{original.id}] {who(original.message):9} {words(original.message)}"
     return crop(line, width_of(sys.stdout) or WIDTH)
+
+
+def _log(archive: SqlArchive, options: argparse.Namespace) -> int:
+    with Progress("listing"):
+        stored = {each.id: each for each in archive.log(options.session, limit=options.limit)}
+        known = {each.id: each for each in _not_archived(options)} | stored
+        found = sorted(known.values(), key=attrgetter("at", "id"), reverse=True)[: options.limit]
+    print_answer(options, found, map(_receipt, found))
+    return 0 if found else 1
+
+
+def _not_archived(options: argparse.Namespace) -> list[Receipt]:
+    """Return what the hooks noted and the default archive does not have yet."""
+    from ..adapters.claude_code.archiving import noted
+    from ..adapters.claude_code.receipts import waiting
+
+    if options.archive:
+        return []
+    found = (each for path in waiting() for each in noted(path))
+    return [each for each in found if options.session in (None, each.session)]
+
+
+def _receipt(found: Receipt) -> str:
+    """Return an entry of the log: when, how it ended, what, why, and of which session."""
+    head = f"{found.at:%Y-%m-%d %H:%M}  {found.outcome:7}  {found.what}: {found.why}"
+    return crop(one_line(f"{head}, {found.ref or found.session}"), width_of(sys.stdout) or WIDTH)
 
 
 def _search(archive: SqlArchive, options: argparse.Namespace) -> int:

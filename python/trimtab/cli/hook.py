@@ -11,6 +11,11 @@ from .._home import archive_url
 from .options import add_archive, tokens
 from .output import print_line, print_note
 
+TYPE_CHECKING = False  # `typing` takes long to import
+
+if TYPE_CHECKING:
+    from typing import Any
+
 DESCRIPTION = """Protect Claude Code's sessions: archive each before its compaction, give back rules and open tasks
 after it, shorten large outputs of tools. Events are read from stdin as Claude Code sends them; whatever happens, they
 exit with 0, and refuse nothing."""
@@ -21,6 +26,13 @@ EXAMPLES = (
 )
 
 EVENTS = ("pre-compact", "session-start", "post-tool-use")
+
+DONE = {
+    "pre-compact": ("the session file is copied", ""),
+    "session-start": ("rules, tasks and pins are given back", "nothing to give back"),
+    "post-tool-use": ("an output is shortened", "no text is over the limit"),
+}
+"""What a hook did, and why it did nothing, for the archive's log."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -75,18 +87,36 @@ def _event(options: argparse.Namespace) -> int:
         event = json.loads(sys.stdin.buffer.read())
         if not isinstance(event, dict):
             raise TypeError("the event is no JSON object")  # noqa: TRY301 - the note says it
-        from ..adapters.claude_code import events
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - an agent reads other exit codes as a refusal
+        _note_failure(options, error)
+        return 0
+    from ..adapters.claude_code.receipts import note
 
-        if options.action == "pre-compact":
-            events.pre_compact(event, archive_url(options.archive))
-            answer = None
-        elif options.action == "session-start":
-            answer = events.session_start(event, on_resume=options.on_resume)
-        else:
-            answer = events.post_tool_use(event, options.truncate, options.tools.split(","))
+    what = f"hook {options.action}"
+    try:
+        answer = _answer(options, event)
         if answer:
             print(json.dumps(answer), flush=True)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - an agent reads other exit codes as a refusal
-        with suppress(OSError, ValueError):
-            print_note(f"trimtab hook {options.action}: {error}")
+        did = bool(answer) or options.action == EVENTS[0]
+        note(event.get("session_id"), what, "ran" if did else "skipped", DONE[options.action][not did])
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - see above
+        note(event.get("session_id"), what, "failed", type(error).__name__)
+        _note_failure(options, error)
     return 0
+
+
+def _answer(options: argparse.Namespace, event: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer to an event; None where there is nothing to say."""
+    from ..adapters.claude_code import events
+
+    if options.action == "pre-compact":
+        events.pre_compact(event, archive_url(options.archive))
+        return None
+    if options.action == "session-start":
+        return events.session_start(event, on_resume=options.on_resume)
+    return events.post_tool_use(event, options.truncate, options.tools.split(","))
+
+
+def _note_failure(options: argparse.Namespace, error: BaseException) -> None:
+    with suppress(OSError, ValueError):
+        print_note(f"trimtab hook {options.action}: {error}")

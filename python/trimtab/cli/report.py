@@ -17,6 +17,7 @@ from .. import __version__, _core, formats
 from ..archive.names import given_name
 from ..counting.counter import scan
 from ..messages.types import Transcript
+from ..planning.rebuilds import rebuilds
 from ..report import Past, Planned, Report, Share, course, page, sentence, sizes, states
 from .count import fields, summed
 from .files import archive_path, check_output, existing, write
@@ -179,6 +180,7 @@ def _report(options: argparse.Namespace, found: Transcript, past: Sequence[Past]
         counted_by=f"By {first.cm.counter.explain()}",
         version=__version__,
         hides=options.redact,
+        rebuilt=rebuilds(whole, per_message.tolist()) if len(per_message) == len(whole.messages) else (),
     )
 
 

@@ -28,6 +28,7 @@ DESCRIPTION = "Show what fills the next prompt of a session: tools, files, turns
 EXAMPLES = (
     "trimtab show session.jsonl",
     "trimtab show session.jsonl --by file --top 20",
+    "trimtab show session.jsonl --cache",
     "trimtab show *.jsonl",
 )
 
@@ -49,6 +50,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--top", type=int, default=10, metavar="N", help="rows and results to print; default: %(default)s"
+    )
+    parser.add_argument(
+        "--cache", action="store_true", help="show instead which calls rebuilt the provider's cache, and why"
     )
     add_policy(parser)
 
@@ -74,6 +78,14 @@ class Part:
 
 def run(options: argparse.Namespace) -> int:
     """Show the parts of the next prompt, the largest results, repeated reads and the proposed cut; files in a table."""
+    if options.cache:
+        from . import cache
+
+        if len(options.files) > 1:
+            return run_each(options, cache.row, cache.HEADS)
+        options.file = options.files[0]
+        print_answer(options, *cache.shown(options))
+        return 0
     if len(options.files) > 1:
         return run_each(options, _row, ("messages", "next prompt", "window", "share", "largest part", "cut to"))
     options.file = options.files[0]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from ..archive import Record, Stored
+    from ..archive import Receipt, Record, Stored
     from ..messages.types import Message
     from ..summarize import Ask
     from .view import View
@@ -116,6 +116,17 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """Add an entry to the archive's log; the answer is None, also if it cannot be written.
+
+    Attributes:
+        receipt: the entry.
+    """
+
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Start a job in the background; the answer is None.
 
@@ -146,7 +157,7 @@ class Long:
     """Announce that the next steps take long; the answer is None. In an event loop they run in a thread."""
 
 
-Effect: TypeAlias = Review | Count | Store | Originals | Write | WriteAll | Commit | Start | Wait | Long | Event
+Effect: TypeAlias = Review | Count | Store | Originals | Write | WriteAll | Commit | Note | Start | Wait | Long | Event
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Effect, Any, T]

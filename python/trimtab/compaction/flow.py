@@ -10,15 +10,15 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
-from ..archive import Record
+from ..archive import Receipt, Record
 from ..archive.redact import redact_record
 from ..archive.sql.codec import encode
-from ..errors import NothingToCompactError
+from ..errors import NothingToCompactError, SummaryError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, UNREACHED, USELESS
-from .effects import Commit, Store
+from .effects import Commit, Note, Store
 from .rebuild import rebuilt
 from .result import REFUSED, Compaction
 from .summary import summarize
@@ -44,9 +44,18 @@ def compaction(request: CompactionRequest) -> Flow[Compaction[Any]]:
         SummaryError: no summary, and the policy has no fallback.
     """
     with traced(request) as record:
-        done = yield from _compact(request)
+        try:
+            done = yield from _compact(request)
+        except SummaryError:
+            yield noted(request.settings.session, "failed", "no summary, and the policy has no other way")
+            raise
         record(done)
     return done
+
+
+def noted(session: str, outcome: str, why: str) -> Note:
+    """Return the entry of a compaction that came to nothing, for the archive's log."""
+    return Note(Receipt(session, "compaction", outcome, why))
 
 
 def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
@@ -75,12 +84,14 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
         yield Refused(request.trigger, plan.reason)
+        yield noted(request.settings.session, "failed", "no summary, and nothing else can leave")
         undone = _unchanged(request, plan, plan.reason)
         return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
     ref = _ref(request, stored, plan, summary)
     messages, after, marks, view = rebuilt(request, plan, summary, ref)
     if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
+        yield noted(request.settings.session, "skipped", USELESS)
         useless = USELESS if outcome.offer else outcome.failed
         return replace(_unchanged(request, plan, USELESS), usage=usage, failed=useless)
     written = request.inputs.write(messages)
@@ -147,6 +158,7 @@ def _review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
 
 def _refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
     yield Refused(request.trigger, reason)
+    yield noted(request.settings.session, "refused", "a hook refused")
     return _unchanged(request, plan, f"{REFUSED}{reason}")
 
 

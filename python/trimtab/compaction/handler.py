@@ -7,15 +7,17 @@ from inspect import isawaitable, iscoroutine
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from .._log import log, outline
 from ..archive.originals import originals
-from ..errors import CountError, SummaryError
+from ..errors import ArchiveError, CountError, SummaryError
 from ..hooks import Review
 from ..summarize import open_summarizer
 from ..summarize.drive import in_thread, result
 from ..summarize.write import awrite, awrite_all, write, write_all
-from .effects import Commit, Count, Long, Originals, Start, Store, Wait, Write, WriteAll
+from .effects import Commit, Count, Long, Note, Originals, Start, Store, Wait, Write, WriteAll
 
 if TYPE_CHECKING:
+    from ..archive import Receipt
     from ..archive.opener import Opener
     from ..hooks import PreCompact
     from ..summarize import Limits, Writer
@@ -55,6 +57,8 @@ class EffectHandler:
                 return originals(self.archive.open(), refs, session)
             case Commit(stored):
                 self.archive.open().commit(stored, effect.timed())
+            case Note(receipt):
+                self._note(receipt)
             case Write(ask, fallback):
                 return write(ask, self.writer(fallback), limits=self.limits(effect))
             case WriteAll(asks, fallback):
@@ -81,7 +85,7 @@ class EffectHandler:
                 return await awrite(ask, self.writer(fallback), limits=self.limits(effect))
             case WriteAll(asks, fallback):
                 return await awrite_all(asks, self.writer(fallback), AT_ONCE)
-            case Store() | Originals() | Commit():
+            case Store() | Originals() | Commit() | Note():
                 return result(await in_thread(lambda: self.answer(effect)))
             case Start(run):
                 import asyncio  # noqa: PLC0415
@@ -99,6 +103,14 @@ class EffectHandler:
             case event:
                 await self.listeners.atell(event)
         return None
+
+    def _note(self, receipt: Receipt) -> None:
+        """Add an entry to the log of an archive that keeps one; a failure is logged, and stops nothing."""
+        try:
+            if archive := self.archive.known():
+                archive.note([receipt])
+        except ArchiveError as error:
+            log.warning("the archive's log lacks an entry: %s", outline(error))
 
     def writer(self, fallback: str | None) -> Writer:
         """Return the summarizer: the policy's fallback, or the caller's own."""

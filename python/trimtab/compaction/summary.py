@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from .._mask import mask
+from ..archive import Receipt
 from ..errors import SummaryError
 from ..events import FellBack
 from ..messages.envelope import summary_in
@@ -21,7 +22,7 @@ from ..summarize.attempts import answer_of, total
 from ..summarize.chunks import chunks, merged
 from ..summarize.offers import BEHIND, STATE
 from ..summarize.sections import task
-from .effects import Write, WriteAll
+from .effects import Note, Write, WriteAll
 from .worn import with_lost, worn
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def summarize(request: CompactionRequest, plan: Plan, since: float) -> Flow[Outc
         if step != "offline" and request.unasked and instead not in {None, "error", "stop"}:
             failed = request.policy.failure.format(author=author, cause=f"not asked, {request.unasked}")
             yield FellBack(author, failed, str(instead))
+            yield _noted(request, str(instead))
             continue
         try:
             ask = _ask(request, zone, offer, step, lost.said)
@@ -82,6 +84,7 @@ def summarize(request: CompactionRequest, plan: Plan, since: float) -> Flow[Outc
             failed = request.policy.failure.format(author=author, cause=cause)
             if instead and instead != "error":
                 yield FellBack(author, cause, instead)
+                yield _noted(request, instead)
             continue
         return Outcome(
             replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),
@@ -135,6 +138,11 @@ def _capacity(request: CompactionRequest, offer: Offer, limit: int) -> int | Non
     else:
         taken = stage.max_tokens + request.settings.counter.count(stage.template.system + stage.template.request())
     return max(offer.window - taken, offer.window // 2)
+
+
+def _noted(request: CompactionRequest, instead: str) -> Note:
+    """Return the entry of a summarizer that failed, for the archive's log."""
+    return Note(Receipt(request.settings.session, "summarizer", "failed", f"{instead} instead"))
 
 
 def _steps(request: CompactionRequest, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:

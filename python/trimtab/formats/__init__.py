@@ -232,5 +232,6 @@ def _repaired(found: Transcript) -> Transcript:
         messages=cast("list[dict[str, Any]]", repaired.messages),
         usage=[replace(charged, before=repaired.positions[charged.before]) for charged in found.usage],
         compactions=[repaired.positions[at] for at in found.compactions],
+        calls=[replace(call, before=repaired.positions[call.before]) for call in found.calls],
         repaired=repaired.changes,
     )

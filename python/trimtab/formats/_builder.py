@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from ..errors import MessageError
-from ..messages.types import Charged, Skipped, Transcript
+from ..messages.types import BilledCall, Charged, Skipped, Transcript
 from ..messages.usage import Usage, is_tokens
 from ._parts import Content, call, dict_of, images_of, text_of, text_part, words_of
 
@@ -51,6 +51,8 @@ class Builder:
         compactions: positions after the messages that each compaction replaced, with ``whole``.
         images: images of the last results: a tool message holds text only, and results must be adjacent.
         left_out: counts of contents that no message holds, by kind: the file's own types, outermost first.
+        calls: billed calls, also those whose prompt was another list.
+        now: time of the entry that is read, in seconds since 1970; None if the reader knows none.
     """
 
     whole: bool = False
@@ -67,6 +69,8 @@ class Builder:
     compactions: list[int] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    calls: list[BilledCall] = field(default_factory=list)
+    now: float | None = None
 
     def leave(self, *names: object, count: int = 1) -> None:
         """Count omitted entries; parts of the name that are no text are ignored."""
@@ -126,8 +130,11 @@ class Builder:
 
     def charge(self, usage: Usage, before: int | None = None) -> None:
         """Record the usage of a call whose prompt was the messages before `before`, by default all."""
-        if usage.prompt and self.is_prompt:
-            at = len(self.messages) if before is None else before
+        if not usage.prompt:
+            return
+        at = len(self.messages) if before is None else before
+        self.calls.append(BilledCall(at, usage, self.model or "", self.now, len(self.compactions)))
+        if self.is_prompt:
             self.usage.append(Charged(at, usage.prompt, usage.output, usage.earlier))
 
     def name_window(self, tokens: object, *, default: bool = False) -> None:
@@ -159,7 +166,7 @@ class Builder:
             gone = sum(id(message) not in kept for message in self.messages)
             self.leave("compacted messages", count=gone)
             self.messages = [*head, *tail]
-            self.usage = []
+            self.usage, self.calls = [], []
 
     def mark(self) -> None:
         """Record the position of a compaction, with ``whole``."""
@@ -216,6 +223,7 @@ class Builder:
             lines=lines,
             compactions=self.compactions,
             left_out=self.left_out,
+            calls=self.calls,
         )
 
 

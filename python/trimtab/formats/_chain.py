@@ -66,16 +66,19 @@ class Tree:
         nodes: all lines by key.
         sent: the lines of the main conversation.
         first: number of the first line of each response; copies may follow.
+        tails: the last line that a compaction kept, by the key of the summary that it follows.
     """
 
     nodes: dict[str, Line]
     sent: list[Line]
     first: dict[str, int]
+    tails: dict[str, Line]
 
     def chain(self, *, whole: bool) -> list[Line]:
         """Return the lines from the root, or from the last compaction, to the last line."""
         taken: dict[str, Line] = {}
         line = self.sent[-1] if self.sent else None
+        line = self.tails.get(line.key, line) if line else None  # nothing has followed the kept lines yet
         while line:
             taken[line.key] = line
             if line.is_summary and not whole:
@@ -149,13 +152,12 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
                 continue
             del nodes[line.key]
         nodes[line.key] = line
-    for segment in kept:
-        _relink(nodes, segment)
+    tails = dict(filter(None, (_relink(nodes, segment) for segment in kept)))
     sent = [line for line in nodes.values() if line.role]
     main = [line for line in sent if line.kind[0] != _SIDE]
     for line in sent if main else ():
         line.role = "" if line.kind[0] == _SIDE else line.role
-    return Tree(nodes, main or sent, first)
+    return Tree(nodes, main or sent, first, tails)
 
 
 def _line(number: int, record: FileRecord) -> Line:
@@ -214,10 +216,11 @@ def _defect(value: Any) -> str:
     return ""
 
 
-def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:
+def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> tuple[str, Line] | None:
     """Link the lines that a compaction kept after its summary, as Claude Code does when it loads a session.
 
-    The kept lines do not move in the file; the boundary names the first and the last, and the line they follow.
+    The kept lines do not move in the file; the boundary names the first and the last, and the line they follow. Returns
+    that line's key and the last kept line; None where one is missing.
     """
     head, anchor, tail = (nodes.get(text_of(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
     if head and anchor and tail:
@@ -225,3 +228,5 @@ def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:
             if other.parent == anchor.key and other is not head:
                 other.parent = tail.key
         head.parent = anchor.key
+        return anchor.key, tail
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ Content: TypeAlias = "str | list[dict[str, Any]]"
 def text_of(value: object) -> str:
     """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
+
+
+def seconds_of(value: object) -> float | None:
+    """Return the seconds since 1970 of a time as ISO 8601; None for any other value."""
+    try:
+        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def dict_of(value: object) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._chain import ROLES, Line, Tree, block_ids, grow
 from ._claude_code_window import Evidence
-from ._parts import dict_of, text_of, text_part
+from ._parts import dict_of, seconds_of, text_of, text_part
 
 _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
 
@@ -143,9 +143,10 @@ class SessionReader(Builder):
                 self.messages.append({"role": "user", "content": line.content})
                 continue
             parts = sorted(self.parts[line.response], key=lambda part: part.number)
-            if tree.first[line.response] > since:
-                self._add_usage(parts)
             self.model = text_of(line.value["message"].get("model")) or self.model
+            if tree.first[line.response] > since:
+                self.now = seconds_of(parts[0].value.get("timestamp"))
+                self._add_usage(parts)
             self.messages.append({"role": "assistant", "content": _joined(parts)})
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.number):
                 content = _joined(results)

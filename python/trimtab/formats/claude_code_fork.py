@@ -35,6 +35,7 @@ def fork(
     tokens_after: int,
     ref: str | None = None,
     now: datetime | None = None,
+    is_compacted: bool = True,
 ) -> tuple[str, str]:
     """Return a session file that begins with a compaction and continues with these messages.
 
@@ -45,6 +46,7 @@ def fork(
         tokens_after: tokens of ``messages``.
         ref: of the compaction; only its own summary is hidden as Claude Code hides one.
         now: time of the compaction; by default the current time.
+        is_compacted: False for messages from the session's start, which no compaction made: the file has no boundary.
 
     Returns:
         The new session's id, and the file's text: a boundary, the summary as Claude Code marks its own, and the rest.
@@ -59,11 +61,13 @@ def fork(
     shared = {name: last[name] for name in _SHARED if name in last} | {"sessionId": session}
     metadata = {"trigger": "manual", "preTokens": tokens_before, "postTokens": tokens_after}
     boundary = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False}
-    entries: list[dict[str, Any]] = [{**boundary, "level": "info", "compactMetadata": metadata}]
-    entries += [_entry(message, model) for message in messages]
-    entries[1] |= {"isCompactSummary": True}  # readers start here, even if nothing was summarized
+    entries = [_entry(message, model) for message in messages]
+    if is_compacted:
+        entries[0] |= {"isCompactSummary": True}  # readers start here, even if nothing was summarized
     if ref is not None and (found := enveloped(messages[0])) and found.ref == ref:
-        entries[1] |= {"isVisibleInTranscriptOnly": True}
+        entries[0] |= {"isVisibleInTranscriptOnly": True}
+    if is_compacted:
+        entries.insert(0, {**boundary, "level": "info", "compactMetadata": metadata})
     parent = None
     for number, entry in enumerate(entries):
         name = str(uuid.uuid4())

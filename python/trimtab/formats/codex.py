@@ -14,7 +14,7 @@ from typing import Any
 
 from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
-from ._parts import dict_of, list_of, text_of
+from ._parts import dict_of, list_of, seconds_of, text_of
 
 _LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
 _LOCAL = ("ghost_snapshot", "other")  # Codex's own data, never sent
@@ -32,6 +32,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     for record in records:
         value = record.value
         if isinstance(value, dict) and isinstance(value.get("payload"), dict):
+            session.now = seconds_of(value.get("timestamp"))
             session.add(value.get("type"), value["payload"])
             session.leave_fields(value, ("payload",), value.get("type"))
         else:
@@ -90,7 +91,7 @@ class _Session(Builder):
             self.compactions.append(len(self.messages))
             fresh = [*self.messages, *(item for item in fresh if _identity(item) not in known)]
         else:
-            self.usage = []
+            self.usage, self.calls = [], []
             stays = {_identity(item) for item in fresh}
             self.leave("compacted items", count=sum(_identity(item) not in stays for item in self.messages))
         self.messages, self.charged = fresh, len(fresh)

@@ -11,6 +11,7 @@ from .._repr import as_html, short
 
 if TYPE_CHECKING:
     from ..models.provider import Provider
+    from .usage import Usage
 
 Message: TypeAlias = Mapping[str, Any]
 """One message or item, in its provider's own shape. Never mutated."""
@@ -54,6 +55,27 @@ class Charged:
     prompt: int
     output: int
     earlier: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BilledCall:
+    """A billed call of a session file, whatever its prompt was.
+
+    Attributes:
+        before: number of messages in front of its answer.
+        usage: its usage.
+        model: its model; empty if the file names none.
+        at: its time in seconds since 1970; None if the file has none.
+        compactions: number of compactions in front of it.
+    """
+
+    __repr__ = short
+
+    before: int
+    usage: Usage
+    model: str = ""
+    at: float | None = None
+    compactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +167,7 @@ class Transcript:
             prompt, the tools, usage or a compaction do not count, nor copies of messages.
         default_window: the window that the agent gives any model unless it is told otherwise, where the file does not
             show which one it has; the smaller of this and the model's is assumed.
+        calls: with ``whole``, all billed calls of the session, oldest first; else those since the last compaction.
     """
 
     __repr__ = short
@@ -164,6 +187,7 @@ class Transcript:
     compactions: list[int] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     default_window: int | None = None
+    calls: list[BilledCall] = field(default_factory=list, compare=False)
 
 
 def text_of(content: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard, TypeVar
 
 from .._repr import short
 from .senders import SENDERS, Sender
@@ -13,7 +13,16 @@ from .senders import SENDERS, Sender
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .types import Charged
+
+class _Billed(Protocol):
+    """A billed call."""
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of its prompt."""
+
+
+B = TypeVar("B", bound=_Billed)
 
 MOST = 2**53
 """Largest number of tokens in a usage: the largest up to which JSON's numbers are exact."""
@@ -182,7 +191,7 @@ def is_near(one: int, other: int) -> bool:
     return max(one, other) <= NEAR * min(one, other)
 
 
-def is_proven(charges: Sequence[Charged], at: int, count: Callable[[Charged], int]) -> bool:
+def is_proven(charges: Sequence[B], at: int, count: Callable[[B], int]) -> bool:
     """Return whether a charge can show how large a window is: one that is doubled or absurd raises none.
 
     The charge before or after it is near, or its messages explain it.

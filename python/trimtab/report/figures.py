@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..messages.types import Charged
     from ..planning.changes import Change
     from ..planning.plan import Plan
+    from ..planning.rebuilds import CacheRebuild
 
 BARS = 500
 """Bars of a chart at most; more messages share bars."""
@@ -158,6 +159,7 @@ class Report:
         version: trimtab's.
         hides: whether texts are hidden.
         taken: of a list in the archive, what its compaction did to each message, as ``states`` returns it; else None.
+        rebuilt: calls that rebuilt the provider's cache, by messages of the whole session.
     """
 
     title: str
@@ -177,6 +179,7 @@ class Report:
     version: str
     hides: bool = False
     taken: NDArray[np.int64] | None = None
+    rebuilt: Sequence[CacheRebuild] = ()
 
     def text(self, text: str) -> str:
         """Return a text of the session as the page shows it: itself, or its length."""

@@ -16,7 +16,7 @@ from .._log import details, log, outline
 from .._mask import mask
 from ..compaction.apply import without_thinking
 from ..compaction.effects import Commit, Start, Store, Wait
-from ..compaction.flow import stored_view
+from ..compaction.flow import noted, stored_view
 from ..compaction.job import Job
 from ..compaction.view import View
 from ..counting.counter import scan
@@ -87,7 +87,7 @@ def beside(at: Memory, call: Call, size: Size, when: When, *, danger: bool) -> F
     ledger = at.scan(raw.messages)
     if len(ledger) < job.length or ledger.digest_until(job.length) != job.digest:
         at.stop()
-        yield from _discarded("the messages were changed while they were summarized")
+        yield from _discarded(at, "the messages were changed while they were summarized")
         return None, "" if danger or not due else (yield from _start(at, call, size))
     if danger and not job.future.done():
         yield Wait(job.future, job.loop)
@@ -144,7 +144,7 @@ def _failed(at: Memory, job: Job, size: Size) -> Flow[str]:
         details.warning("the compaction in the background failed: %s", told)
         at.fail()
         reason = mask(str(error)) if isinstance(error, Error) else told
-        yield from _discarded(reason)
+        yield from _discarded(at, reason)
     else:
         if made is None:
             return ""
@@ -162,7 +162,7 @@ def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flo
     at.job = None
     if call.view is None:
         at.stop()
-        yield from _discarded("a message that was summarized shall stay now")
+        yield from _discarded(at, "a message that was summarized shall stay now")
         return None
     view = _unbound(ready.view, raw, ledger, found, at.settings) if at.settings.strips else ready.view
     if view is not ready.view:
@@ -182,7 +182,7 @@ def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flo
             raise
         except ArchiveError as error:
             log.warning("the compaction in the background failed: %s", outline(error))
-            yield from _discarded(str(error))
+            yield from _discarded(at, str(error))
             return None
         at.done(made, size)
     at.standin = standin
@@ -200,5 +200,6 @@ def _unbound(view: View, raw: Call, ledger: Ledger, found: Ledger, settings: Set
     return View(view.ref, len(plain), ledger.digest, len(new), result, _core.parts_of(plain, new))
 
 
-def _discarded(reason: str) -> Flow[None]:
+def _discarded(at: Memory, reason: str) -> Flow[None]:
     yield Refused("auto", reason)
+    yield noted(at.settings.session, "skipped", "a summary that was written in the background is not used")

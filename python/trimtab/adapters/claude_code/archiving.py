@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..._log import log
-from ...archive import Record, SqlArchive, open_archive
+from ...archive import Receipt, Record, SqlArchive, open_archive
 from ...archive.names import check_name, given_name
 from ...errors import Error
 from ...formats import read
+from . import receipts
 from .given import facts
 from .store import MAX_AGE_DAYS, MAX_BYTES, expire, folder, read_json, session_file, waiting, write
 
@@ -39,6 +41,7 @@ def archive_copies(url: str) -> int:
             with cast("SqlArchive", open_archive(url)) as archive:
                 for path in waiting():
                     done += _archive(archive, Path(path))
+                log_receipts(archive)
                 _retain(archive)
             expire()
     return done
@@ -83,6 +86,22 @@ def _archive(archive: SqlArchive, path: Path) -> bool:
     return True
 
 
+def log_receipts(archive: SqlArchive) -> None:
+    """Put what the hooks noted into the archive's log."""
+    for path in receipts.take():
+        archive.note([*noted(path)])
+        Path(path).unlink(missing_ok=True)
+
+
+def noted(path: str) -> Iterator[Receipt]:
+    """Yield what the hooks noted in a file."""
+    for found in receipts.entries(path):
+        with suppress(ValueError):
+            at = datetime.fromtimestamp(found["at"], UTC)
+            what, outcome, why = (found[name] for name in ("what", "outcome", "why"))
+            yield Receipt(_name(found["session"]), what, outcome, why, at, id=found["id"])
+
+
 def _name(session: object) -> str:
     """Return the name of a session in the archive.
 
@@ -94,8 +113,7 @@ def _name(session: object) -> str:
 
 def _retain(archive: SqlArchive) -> None:
     """Remove what the hooks archived over 30 days ago, and the oldest of it beyond 1 GB; nothing of others."""
-    from datetime import timedelta
-
+    archive.prune_log(older_than=timedelta(days=MAX_AGE_DAYS), what="hook ")
     for path in sorted(Path(folder("sessions")).glob("*.json"), key=lambda path: path.stat().st_mtime):
         if session := read_json(str(path)).get("session_id"):
             archive.prune(older_than=timedelta(days=MAX_AGE_DAYS), session=session)

@@ -48,8 +48,8 @@ class Retention(Database):
         """Remove compactions, oldest first; a compaction whose summary is in its session's current list stays.
 
         Args:
-            older_than: remove compactions of at least this age, and originals of at least this age whose compaction
-                was never committed; with ``session``, those of this session.
+            older_than: remove compactions of at least this age, entries of the log, and originals whose compaction was
+                never committed; with ``session``, those of this session.
             keep: remove all but the latest ``keep`` compactions of each session; an output that was truncated goes
                 with the compaction after it.
             max_bytes: remove until the file is at most this large. In PostgreSQL, whose files shrink only when it
@@ -104,6 +104,7 @@ class _Removal:
         chosen: list[Row] = []
         if before is not None:
             yield from self.sweep(before, session)
+            yield from self.shorten_log(before, session)
             chosen += yield f"{REMOVABLE} AND e.created_at < ? ORDER BY e.created_at, e.id", (*of_session, before)
         if keep is not None:
             chosen += yield f"{REMOVABLE} AND ({NEWER}) >= ? ORDER BY e.created_at, e.id", (*of_session, keep)
@@ -143,6 +144,11 @@ class _Removal:
         messages = yield f"SELECT DISTINCT original_message {orphans}", values
         yield f"DELETE {orphans}", values
         yield from self.delete_unreferenced(messages)
+
+    def shorten_log(self, before: str, session: str | None) -> Steps[None]:
+        """Remove the entries of the log before a time, of one session or of all."""
+        values = (before, session, session)
+        yield "DELETE FROM receipts WHERE created_at < ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?)", values
 
     def remove(self, ref: str) -> Steps[None]:
         """Remove one compaction; its link in the chain stays."""
