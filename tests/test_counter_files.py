@@ -211,6 +211,17 @@ def test_merges_in_any_order_count_as_in_tokenizers(pattern, every_split, ignore
             assert (head + tail == text) == (tokens <= 2)
 
 
+def test_a_token_that_is_too_long_to_be_merged_is_left_to_tokenizers(tmp_path):
+    """Twenty merges make a token of a megabyte, which would take hours by the definition."""
+    names = byte_names()
+    parts = ["a" * 2**n for n in range(21)]
+    vocab = {name: number for number, name in enumerate([*names.values(), *parts[1:]])}
+    model = {"type": "BPE", "vocab": vocab, "merges": [[part, part] for part in parts[:-1]], "byte_fallback": False}
+    ours = Counter.from_file(tokenizer_file(tmp_path, model, split_by(LLAMA3)))
+    assert ours.fallback == "a token of 2048 bytes, more than 1024"
+    assert ours.count("a" * 4096) == 1
+
+
 def test_why_a_file_is_counted_by_tokenizers_is_said(model, tmp_path):
     ours = Counter.from_file(tokenizer_file(tmp_path, model, split_by(r"\w+")))
     assert ours.engine == "tokenizers tokenizer.json"

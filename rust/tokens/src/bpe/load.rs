@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::bpe::pretokenize::deepseek2;
 use crate::bpe::pretokenize::scalar::Pattern;
-use crate::bpe::tables::build::{Merges, bytes_of, in_order, make, merge, ranked};
+use crate::bpe::tables::build::{Merges, bytes_of, in_order, make, merge, ranked, short_enough};
 use crate::bpe::tables::{Tables, Whole};
 use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 
@@ -246,12 +246,17 @@ fn unreached(merges: &Merges, file: &Value) -> Result<Whole, String> {
     let (names, made) = (byte_names(), merges.tokens.iter().map(Vec::as_slice).collect::<HashSet<&[u8]>>());
     let (bytes, table) = (bytes_of(&merges.tokens)?, merges.table());
     let vocabulary = file["model"]["vocab"].as_object().into_iter().flat_map(|vocabulary| vocabulary.keys());
-    Ok(vocabulary
+    let unmade: Vec<Vec<u8>> = vocabulary
         .filter(|name| !added.contains(name.as_str()))
         .filter_map(|name| named(&names, name))
         .filter(|token| !made.contains(&token[..]))
-        .map(|token| (token.clone(), merge(&token, &bytes, &table).len()))
-        .collect())
+        .collect();
+    short_enough(&unmade)?;
+    let counted = unmade.into_iter().map(|token| {
+        let count = merge(&token, &bytes, &table).len();
+        (token, count)
+    });
+    Ok(counted.collect())
 }
 
 /// How byte-level vocabularies write each byte: itself if it is printable, else a character from U+0100 on.

@@ -14,7 +14,7 @@ use crate::bpe::pretokenize::classes::decode;
 use crate::bpe::tables::{NONE, Tables};
 use crate::cancel;
 
-/// Bytes of a window; the tokens of its first three quarters are kept. The longest token of any known vocabulary has 128 bytes.
+/// Bytes of a window; the tokens of its first three quarters are kept. The longest token of `o200k_base` has 128 bytes.
 const WINDOW: usize = 512;
 
 /// Bits of an index into a pretoken, which shares a word with a rank: enough for a terabyte.

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use super::cross::packed;
 use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, bucket_of, cross, hash_pair};
 
+/// Longest token of a `tokenizer.json` in bytes; the longest of 44 known ones has 512.
+const LONGEST: usize = 1024;
+
 /// A byte-pair vocabulary: tokens by rank, and the two parts that each is merged from.
 pub struct Merges {
     /// The bytes of each token.
@@ -86,7 +89,7 @@ pub fn ranked(tokens: Vec<Vec<u8>>) -> Result<Merges, String> {
 ///
 /// # Errors
 ///
-/// Names the part of a merge that is no token.
+/// Names the part of a merge that is no token, or the token that is too long to be merged by the definition.
 pub fn in_order(list: &[(Vec<u8>, Vec<u8>)], is_token: impl Fn(&[u8]) -> bool) -> Result<Merges, String> {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut known: HashMap<Vec<u8>, u32> = tokens.iter().cloned().zip(0..).collect();
@@ -100,6 +103,7 @@ pub fn in_order(list: &[(Vec<u8>, Vec<u8>)], is_token: impl Fn(&[u8]) -> bool) -
             })
         })
         .collect();
+    short_enough(&tokens)?;
     let mut ranks = HashMap::with_capacity(list.len());
     for (((left, right), &token), rank) in list.iter().zip(&made).zip(0_u32..) {
         if let (Some(&first), Some(&second)) = (known.get(left), known.get(right)) {
@@ -121,6 +125,14 @@ pub fn in_order(list: &[(Vec<u8>, Vec<u8>)], is_token: impl Fn(&[u8]) -> bool) -
         merges.parts.push(Some((number(left), number(right))));
     }
     Ok(merges)
+}
+
+/// Checks that no token is too long: a merge by the definition takes time in proportion to the square of the length.
+pub fn short_enough<'t>(tokens: impl IntoIterator<Item = &'t Vec<u8>>) -> Result<(), String> {
+    match tokens.into_iter().find(|token| token.len() > LONGEST) {
+        Some(token) => Err(format!("a token of {} bytes, more than {LONGEST}", token.len())),
+        None => Ok(()),
+    }
 }
 
 /// The rank and the parts of the merge that makes a token of its bytes; None if they do not merge into it.
@@ -196,25 +208,25 @@ pub fn make<'t>(merges: &Merges, whole: impl Iterator<Item = &'t Vec<u8>>) -> Re
 /// Characters beside a part of another one do not count: where such a token can be, no character is taken as a unit.
 fn chars_come_first(merges: &Merges) -> bool {
     let mut of_char = HashMap::new();
-    let chars = |token: &[u8]| -> Vec<(usize, char)> {
-        let start = token.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
-        let whole = token[start..].utf8_chunks().next();
-        let text = whole.map_or("", |chunk| chunk.valid());
-        let (cut, end) = (start > 0, start + text.len());
-        let found: Vec<_> = text.char_indices().map(|(at, char)| (start + at, char)).collect();
-        let last = found.len() - usize::from(end < token.len()).min(found.len());
-        found[usize::from(cut).min(last)..last].to_vec()
+    let chars = |token: &[u8]| -> Vec<char> {
+        let cut = token.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        let text = token[cut..].utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let is_cut_behind = cut + text.len() < token.len();
+        let whole = text.chars().count();
+        text.chars().take(whole - usize::from(is_cut_behind).min(whole)).skip(usize::from(cut > 0)).collect()
     };
     for (token, number) in merges.tokens.iter().zip(0_u32..) {
-        if token.len() > 1 && chars(token).len() == 1 && chars(token)[0].1.len_utf8() == token.len() {
-            of_char.insert(chars(token)[0].1, last_inside(&merges.parts, number));
+        if let [char] = chars(token)[..]
+            && token.len() == char.len_utf8()
+        {
+            of_char.insert(char, last_inside(&merges.parts, number));
         }
     }
     merges.tokens.iter().zip(0_u32..).all(|(token, number)| {
         let found = chars(token);
         found
             .iter()
-            .all(|(_, char)| char.len_utf8() == token.len() || of_char.get(char).is_none_or(|&merged| merged < number))
+            .all(|char| char.len_utf8() == token.len() || of_char.get(char).is_none_or(|&merged| merged < number))
     })
 }
 
