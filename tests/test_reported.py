@@ -10,7 +10,7 @@ import pytest
 import test_formats_claude_code as claude_code
 import test_formats_gemini_cli as gemini_cli
 import test_formats_pi as pi
-from trimtab import Usage, read
+from trimtab import Usage, is_overflow, read
 
 FULL = {"outputTokens": 10, "reasoningOutputTokens": 5, "totalTokens": 110}
 
@@ -21,6 +21,22 @@ def test_what_codexs_app_server_wrote_to_a_cache_is_no_plain_input(more: dict[st
     assert Usage.of(usage) == Usage(30, 10, 40, 30)
     snake = {"input_tokens": 100, "cached_input_tokens": 40, "cache_write_input_tokens": 30, "output_tokens": 10}
     assert Usage.of(snake) == Usage(30, 10, 40, 30)
+
+
+def test_what_codex_read_from_a_cache_stays_so_beside_a_field_of_anthropics() -> None:
+    usage = {"input_tokens": 26_701, "cache_creation_input_tokens": 0, "cached_input_tokens": 2_048}
+    usage |= {"output_tokens": 283, "reasoning_output_tokens": 211, "total_tokens": 26_984}
+    assert Usage.of(usage) == Usage(24_653, 283, 2_048)
+
+
+def test_the_name_of_litellms_class_alone_is_an_overflow() -> None:
+    assert is_overflow("litellm.BadRequestError: ContextWindowExceededError")
+    assert not is_overflow("litellm.BadRequestError: BudgetExceededError")
+
+
+def test_cursors_sdk_has_the_cache_among_its_input_tokens() -> None:
+    usage = {"inputTokens": 46_965, "outputTokens": 3, "cacheReadTokens": 42_036, "cacheWriteTokens": 4_927}
+    assert Usage.of(usage) == Usage(2, 3, 42_036, 4_927)
 
 
 def test_a_claude_code_session_keeps_its_model_when_a_compaction_left_no_answer() -> None:

@@ -21,7 +21,7 @@ _TOO_LONG = re.compile(
         (
             r"(?:context|prompt|input)(?: \w+)? (?:is )?too (?:long|large)",  # Anthropic, Bedrock, Ollama
             r"request (?:is )?too long",
-            r"context_(?:length|window)_exceeded",  # OpenAI
+            r"context_?(?:length|window)_?exceeded",  # OpenAI; the name of a class of LiteLLM's
             r"context[ _](?:length|size)[ _](?:has been )?exceeded",  # Z.ai, LM Studio
             r"exceed_context_size",  # llama.cpp
             r"exceed\w*(?: \S+){0,4} (?:context|input|prompt|token)(?: \w+)? (?:window|length|size|limit|count)",
