@@ -118,11 +118,11 @@ class Counter(_core.Counter):
         """Return the counter of a vocabulary file, which is read once and stays in memory.
 
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3 and GLM, Qwen
-        2 to 3.5, DeepSeek V2 and V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``. The crate ``tokenizers``
-        counts any other: its memory grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the
-        text. ``engine`` names the one in use, and ``explain`` says why it is not our own. Special tokens are plain
-        text, and no text is truncated or padded. A file of ranks in tiktoken's format is one of the built-in encodings
-        or needs a pattern.
+        2 to 3.5, DeepSeek V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``. The crate ``tokenizers`` counts any
+        other: its memory grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text.
+        ``engine`` names the one in use, and ``explain`` says why it is not our own. Special tokens are plain text, and
+        no text is truncated or padded. A file of ranks in tiktoken's format is one of the built-in encodings or needs a
+        pattern.
 
         Args:
             path: a ``tokenizer.json`` or a file of ranks.

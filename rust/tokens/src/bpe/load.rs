@@ -8,14 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::bpe::pretokenize::deepseek2;
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::build::{Merges, bytes_of, in_order, make, merge, ranked, short_enough};
 use crate::bpe::tables::{Tables, Whole};
 use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 
 /// The supported patterns, as files write them.
-pub const PATTERNS: [(&[&str], Pattern); 10] = [
+pub const PATTERNS: [(&[&str], Pattern); 9] = [
     (
         &[concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -66,7 +65,6 @@ pub const PATTERNS: [(&[&str], Pattern); 10] = [
         ],
         Pattern::DeepSeek3,
     ),
-    (&deepseek2::PATTERN, Pattern::DeepSeek2),
 ];
 
 /// Values made of files, by digest. Each is made once and never freed.
@@ -180,9 +178,6 @@ fn pattern(pre: &Value) -> Result<Pattern, String> {
                 let pattern = step["pattern"]["Regex"].as_str().ok_or("a pattern that is no regular expression")?;
                 // Some files hold literal line ends.
                 patterns.push(pattern.replace('\r', r"\r").replace('\n', r"\n"));
-            }
-            Some("Digits") if step["individual_digits"] == true && bytes.is_none() => {
-                patterns.push(r"\p{N}".to_owned());
             }
             Some("ByteLevel") if step["add_prefix_space"] != true => bytes = Some(step["use_regex"] != false),
             _ => return Err(format!("a tokenizer.json with the pre-tokenizer {step}")),

@@ -3,7 +3,6 @@
 pub mod classes;
 mod contraction;
 mod deepseek;
-pub mod deepseek2;
 mod masks;
 pub mod scalar;
 pub mod windows;
