@@ -77,7 +77,8 @@ class Form:
             self.bare.add(len(line) if words and not of_files else 0, len(line))
             self.listed.add(len(line) if words else 0, len(line))
             if words and not of_files:
-                self.repeated.add(sum(word in shown for word in words), len(words))
+                listed = [word for word in words if _is_name(word)]
+                self.repeated.add(sum(word in shown for word in listed), len(listed))
             if heading in DECISIONS:
                 self.narration.add(narrates(line))
 

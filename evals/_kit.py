@@ -1,7 +1,9 @@
 """The sessions of ``compaction-conformance-kit``, compacted whole and in five parts, for ``eval-summaries``.
 
 The whole list counts as it would be sent, one ``[role] text`` a message, within a share of the session's characters. A
-fact is kept if the kit's probe finds it in the last round; an old value is left if it stands there.
+fact is kept if the kit's probe finds it in the last round; an old value is left if it stands there. For the smallest
+share a line says how many facts could be kept at most: the shortest ones, whole, beside the system message, the last
+request and the mark of a summary.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ SHARES = (0.1, 0.2, 0.3)
 GOALS = {"random": (55, 90, 100), "generated": (40, 75, 97)}
 IN_PARTS = {"random": (40, 84, 100), "generated": (30, 68, 96)}
 OLD = {"random": 5, "generated": 30}
+MARK = 82  # characters in front of a summary's first line
 STEPS = 8  # of the search for a target whose list fits the characters
 
 
@@ -100,6 +103,8 @@ def measures(seeds: range, shares: tuple[float, ...] = SHARES) -> list[Measure]:
     for corpus, build in _builders().items():
         for share in shares:
             goal = SHARES.index(share)
+            if share == SHARES[0]:
+                print(f"kit, {corpus}, {share:.0%}: at most {_at_most(build, seeds, share):.1f} % can be kept whole")
             kept, old, over = _whole(build, seeds, share, pinned=False)
             out += kept.measure(f"kit, {corpus}, {share:.0%}, whole", GOALS[corpus][goal])
             out += over.measure(f"kit, {corpus}, {share:.0%}, whole, over the budget", 0, at_most=True)
@@ -130,6 +135,22 @@ def _whole(build: Any, seeds: range, share: float, *, pinned: bool) -> tuple[Sha
             if fact.superseded_tokens:
                 old.add(any(token.lower() in text for token in fact.superseded_tokens))
     return kept, old, over
+
+
+def _at_most(build: Any, seeds: range, share: float) -> float:
+    """The percentage of the facts that fit beside the messages that always stay."""
+    fit = total = 0
+    for seed in seeds:
+        session, facts = build(seed)
+        messages = of(session.transcript())
+        stays = [message for message in messages if message["role"] == "system"]
+        stays.append([message for message in messages if message["role"] == "user"][-1])
+        room = int(len(sent(messages)) * share) - len(sent(stays)) - MARK
+        for size in sorted(len(fact.content.split(": ", 1)[-1]) + len("\n- ") for fact in facts):
+            room -= size
+            fit += room >= 0
+        total += len(facts)
+    return 100 * fit / total
 
 
 def _in_parts(build: Any, seeds: range, share: float) -> Share:

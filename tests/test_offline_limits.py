@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
+from support.offline_cases import COUNTERS, FORGED, ask, quarter, sections, session, tool
 from support.scale import scaled
 from trimtab import Counter
 from trimtab.summarize.offline import offline
@@ -201,3 +201,17 @@ def test_a_counter_of_a_class_that_counts_otherwise_is_asked():
     counter = Doubled("o200k_base")
     text = offline(ask(session(), 200, count=counter.count))
     assert 0 < counter.count(text) <= 200
+
+
+def test_the_open_tasks_come_first_where_little_fits_and_a_folder_stands_only_in_front_of_files():
+    steps = ("Wire the checker into the engine", "Write tests for new modules", "Run tests and lint")
+    todos = [{"content": step, "status": "pending"} for step in steps]
+    zone = [
+        *tool(1, "Read", {"file_path": "/srv/work/reports/engine/run.py"}, "x = 1"),
+        *tool(2, "TodoWrite", {"todos": todos}, "ok"),
+        {"role": "assistant", "content": "I will use the checker of the engine, because it is there already."},
+    ]
+    found = sections(offline(ask(zone, 40)))
+    assert found["Open items"] == [f"pending: {step}" for step in steps]
+    assert "Files" not in found
+    assert "root" not in offline(ask(zone, 60)) or "run.py" in offline(ask(zone, 60))

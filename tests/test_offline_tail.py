@@ -121,3 +121,11 @@ def test_a_line_that_fits_is_told_however_small_the_limit_is():
     shortest = min(quarter(f"- {one}") for lines in told(zone, []).values() for one in lines)
     for limit in range(shortest, 60):
         assert offline(ask(zone, limit))
+
+
+def test_a_name_inside_a_path_of_the_tail_is_not_listed_again():
+    zone = [said("user", "Where does SharedLedger come from? And WiredPump?")]
+    zone += tool(1, "Bash", {"command": "grep -rn generate ."}, "SharedLedger\nWiredPump OtherThing\n")
+    tail = tool(2, "Bash", {"command": "ls /srv/app/SharedLedger/docs"}, "index.md")
+    assert told(zone, [])["Identifiers"] == ["names: WiredPump SharedLedger OtherThing"]
+    assert told(zone, tail)["Identifiers"] == ["names: WiredPump OtherThing"]

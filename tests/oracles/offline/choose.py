@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from .earlier import DEEP, INSIDE
@@ -26,6 +27,8 @@ _SHARES: dict[Section, float] = {
     "Open items": 0.12,
 }
 """The part of a limit at which the rank of what a section has left is halved; the user's words have none."""
+_LEAST_SHARE = 40
+"""Tokens that a section has before that, in a small limit."""
 
 USERS = {"Rules", "Requests"}
 """Sections of the user's words."""
@@ -76,14 +79,18 @@ class Candidate:
 
 def fitted(candidates: list[Candidate], limit: int, count: Callable[[str], int], language: str = "en") -> str:
     """The text of the best candidates that a limit holds; empty if it holds none."""
-    ranked = _counted(_shared(candidates, limit), limit, count)
+    counted = _counted(_shared(candidates, limit), limit, count)
+    root = [one for one in counted if one.group == "root"]
+    ranked = [one for one in counted if one.group != "root"]
     brief = limit <= BRIEF
     overhead = {str(name): count(heading(name, language, brief=brief)) for name in SECTIONS}
     overhead |= {one.group: count(f"- {one.group}:\n") for one in ranked if one.group}
+    overhead["Files"] += sum(one.cost + count("- root:\n") for one in root)
     best, most, budget, said = "", 0, float(limit), frozenset[str]()
     for _ in range(_ROUNDS):
         chosen = _chosen(ranked, budget, overhead, said)
-        text = render(chosen, language, brief=brief)
+        files = any(one.section == "Files" for one in chosen)
+        text = render([*chosen, *root] if files else chosen, language, brief=brief)
         total = count(text)
         if most < total <= limit:
             best, most = text, total
@@ -98,7 +105,8 @@ def _shared(candidates: Iterable[Candidate], limit: int) -> list[Candidate]:
     """The candidates, best first, after each section's rank has fallen with what stands before in it."""
     used = dict.fromkeys(SECTIONS, 0.0)
     for one in sorted(candidates, key=_order):
-        part = used[one.section] / (_SHARES[one.section] * limit) if one.section in _SHARES else 0.0
+        share = max(_SHARES[one.section] * limit, _LEAST_SHARE) if one.section in _SHARES else inf
+        part = used[one.section] / share
         used[one.section] += _guess(one)
         one.rank /= 1 + part * part
     return sorted(candidates, key=_order)

@@ -29,9 +29,9 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 def open_items(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
     """Listed tasks, calls without a result, an unanswered request, the last words; none that the tail goes on with."""
-    for text, status in tasks([*parts, *after]).values():
+    for number, (text, status) in enumerate(tasks([*parts, *after]).values()):
         if status not in {"completed", "done", "deleted", "cancelled"}:
-            yield Line("Open items", f"{status.replace('_', ' ')}: {clean(text, 160)}", 2.4, size)
+            yield Line("Open items", f"{status.replace('_', ' ')}: {clean(text, 160)}", 2.4, size, number)
     answered = {HOSTED, *(part.id for part in [*parts, *after] if part.kind == "result")}
     for part in parts:
         if part.kind == "call" and part.id not in answered:

@@ -124,7 +124,8 @@ def _gathered(ask: Ask, known: list[Part], after: list[Part], before: Earlier) -
             where |= _terms.WROTE
         terms.note(_unsubstituted(part), part.at, where)
     for part in after:
-        terms.mark(_unsubstituted(part), _terms.AFTER)
+        terms.mark_after(part.name)
+        terms.mark_after(_unsubstituted(part))
     terms.mark(ask.instructions or "", _terms.ASKED)
     return terms
 

@@ -154,6 +154,14 @@ class Terms:
         for term in self._terms(text):
             term.where |= where
 
+    def mark_after(self, text: str) -> None:
+        """Notes that a message behind the zone has these names, and the parts of its paths and addresses."""
+        for term in list(self._terms(text)):
+            new = not term.where & AFTER
+            term.where |= AFTER
+            if new and term.sort in {"path", "url"}:
+                self.mark(term.text.replace("/", " "), AFTER)
+
     def settle(self, told: Mapping[str, int]) -> None:
         """Tells every path once: from one root, and a shorter one by the longer one it is the end of; call it last."""
         paths = {text: term.seen for text, term in self.found.items() if term.sort == "path" and term.seen}

@@ -86,7 +86,7 @@ class SummarizeZone:
         if not self.words:
             return self.limit(target)
         spoken = int(costs.spoken.sum() - costs.spoken[list(verbatim)].sum())
-        return min(max(int(self.share * target), self.min_tokens) + spoken, max(self.max_tokens, target // 4))
+        return min(max(int(self.share * target), self.min_tokens) + spoken, max(self.max_tokens, target // 3))
 
     def _answer_yields(self, costs: Costs, target: int) -> bool:
         """Return whether the last answer may leave too, for the user's words."""

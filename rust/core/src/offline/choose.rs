@@ -13,9 +13,11 @@ pattern!(
     LABELLED = r"^([A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:) \S",
 );
 
-/// The lists in their order; the root is first, because the paths of the others are relative to it.
+/// The list of the folder that the other paths are relative to; it stands in front of any other file, and never alone.
+pub const ROOT: &str = "root";
+/// The lists in their order.
 const GROUPS: [&str; 10] =
-    ["root", "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions"];
+    [ROOT, "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions"];
 /// Most tokens of a summary whose first lines, the user's, have no heading: one is a tenth of its words.
 const BRIEF: i64 = 250;
 /// The lists of names of which nothing is said.
@@ -28,6 +30,8 @@ const FEW_BARE: f64 = 40.0;
 const ROOMY: f64 = 600.0;
 /// Rounds of selection; each corrects the budget by the tokens of the last text.
 const ROUNDS: usize = 6;
+/// Tokens that a section has to fill, however small the limit, for the rank of its other candidates to be halved.
+const LEAST_SHARE: f64 = 40.0;
 /// Share of the limit from which a text counts as full.
 const FULL: f64 = 0.97;
 /// Candidates that are tried by themselves if no selection fits.
@@ -86,11 +90,15 @@ pub fn fitted(
     count: &mut Count<'_>,
     language: Language,
 ) -> Result<String, Error> {
-    let ranked = priced(shared(candidates, limit), limit, count)?;
+    let mut ranked = priced(shared(candidates, limit), limit, count)?;
+    let root = ranked.iter().position(|one| one.one.group == ROOT).map(|at| ranked.remove(at));
     let mut overhead = Map::default();
     let is_brief = limit <= BRIEF;
     for section in Section::ALL {
         overhead.insert(section.name(), count(&heading(section, language, is_brief))?);
+    }
+    if let Some(root) = &root {
+        *overhead.entry(Section::Files.name()).or_default() += root.cost + count(&format!("- {ROOT}:\n"))?;
     }
     for group in GROUPS {
         if ranked.iter().any(|one| one.one.group == group) {
@@ -99,11 +107,13 @@ pub fn fitted(
     }
     let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), Set::default());
     for _ in 0..ROUNDS {
-        let chosen = chosen(&ranked, budget, &overhead, &mentioned);
+        let mut chosen = chosen(&ranked, budget, &overhead, &mentioned);
+        let whole = chosen.len() == ranked.len();
+        let names_files = chosen.iter().any(|one| one.section == Section::Files);
+        chosen.extend(root.as_ref().map(|root| &root.one).filter(|_| names_files));
         let text = render(&chosen.iter().copied(), language, is_brief);
         let total = count(&text)?;
         let fits = total <= limit;
-        let whole = chosen.len() == ranked.len();
         if most < total && fits {
             best = text;
             most = total;
@@ -128,7 +138,7 @@ fn shared(mut candidates: Vec<Candidate>, limit: i64) -> Vec<Candidate> {
     sort(&mut candidates);
     for one in &mut candidates {
         let used = &mut used[one.section as usize];
-        let part = *used / (share(one.section) * float(limit));
+        let part = *used / (share(one.section) * float(limit)).max(LEAST_SHARE);
         *used += guess(one);
         one.rank /= 1.0 + part * part;
     }

@@ -335,6 +335,19 @@ impl Terms {
         }
     }
 
+    /// Marks the names of a message behind the zone, and those that are parts of its paths and addresses.
+    pub fn mark_after(&mut self, text: &str) {
+        for place in self.terms(text) {
+            let term = &mut self.all[place];
+            let is_new = term.places & AFTER == 0;
+            term.places |= AFTER;
+            if is_new && matches!(term.sort, Sort::Path | Sort::Url) {
+                let inside = term.text.replace('/', " ");
+                self.mark(&inside, AFTER);
+            }
+        }
+    }
+
     /// Unifies paths: relative to one root, and a suffix of one longer path becomes that path. Call it last.
     ///
     /// `folders` are the working folders that are known, by how often they were named.

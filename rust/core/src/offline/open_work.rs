@@ -27,17 +27,19 @@ const MOST_SPOKEN: usize = 40;
 /// Listed tasks, calls without a result, an unanswered request and the last words, unless the tail continues them.
 pub fn open_work(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let mut found = Vec::new();
-    let mut add = |text: String, rank: f64, at: i64| found.push(Line::new(Section::OpenItems, text, rank, at, 0));
+    let mut add = |text: String, rank: f64, at: i64, number: usize| {
+        found.push(Line::new(Section::OpenItems, text, rank, at, number));
+    };
     let whole: Vec<&Part> = parts.iter().chain(after).copied().collect();
-    for (_, (text, status)) in tasks(&whole).iter() {
+    for (number, (_, (text, status))) in tasks(&whole).iter().enumerate() {
         if !matches!(status.as_str(), "completed" | "done" | "deleted" | "cancelled") {
-            add(format!("{}: {}", status.replace('_', " "), clean(text, 160)), 2.4, size);
+            add(format!("{}: {}", status.replace('_', " "), clean(text, 160)), 2.4, size, number);
         }
     }
     let results = whole.iter().filter(|part| part.kind == Kind::Result).map(|part| part.id.as_str());
     let answered: Set<&str> = results.chain([HOSTED]).collect();
     for part in parts.iter().filter(|part| part.kind == Kind::Call && !answered.contains(part.id.as_str())) {
-        add(format!("no result yet: {} {}", part.name, clean(&part.text, 120)), 1.2, part.at);
+        add(format!("no result yet: {} {}", part.name, clean(&part.text, 120)), 1.2, part.at, 0);
     }
     let spoken: Vec<&Part> = parts.iter().filter(|part| part.is_spoken()).copied().collect();
     if let Some(last) = spoken.last() {

@@ -2,7 +2,7 @@
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::choose::{Candidate, Count, fitted};
+use super::choose::{Candidate, Count, ROOT, fitted};
 use super::earlier::{Earlier, earlier, still_holds, update};
 use super::errors::errors;
 use super::files::{Done, files, folders};
@@ -179,7 +179,8 @@ fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], bef
     }
     for part in after {
         poll_now();
-        terms.mark(&without_substitutions(part), place::AFTER);
+        terms.mark_after(&part.name);
+        terms.mark_after(&without_substitutions(part));
     }
     terms.mark(&zone.instructions, place::ASKED);
     terms
@@ -288,7 +289,7 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
     };
     let mut found = Vec::new();
     if !terms.root.is_empty() {
-        found.push(candidate(Section::Files, "root", &terms.root, 1.5, 0));
+        found.push(candidate(Section::Files, ROOT, &terms.root, 1.5, 0));
     }
     for (name, term) in terms.iter().filter(|(_, term)| term.seen > 0 && !term.text.is_empty()) {
         let how = done.get(&term.text).copied();

@@ -21,6 +21,8 @@ pattern!(
         r"|(?:nobody|no[- ]one)\b[^.!?\n]{0,60} (?:may|must|should|can see|is (?:to|allowed))",
         r"|from now on|at all times|no exceptions?|under no|forbidden|prohibited|off[- ]limits|mandatory|not allowed",
         r"|without (?:asking|approval|permission|consent|my|the|explicit)|needs? (?:approval|permission|consent)|may not",
+        r"|(?:may|can|must|should|shall) only|(?:is|are) (?:only to|not to be)",
+        r"|(?:ha(?:s|ve)|needs?|ought) to be (?:[a-z]+(?:ed|en|wn|nt|lt|pt|ght|ne)|read|put|set|cut|made|kept|paid|told)",
         r"|unless|whatever happens|remember (?:that|to)",
         r"|only (?:use|ever|change|touch|edit|run|do|ask|add|make|write|call",
         r"|the|in|on|at|by|for|from|with|when|if|once|after|to)",
