@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import frameworks
 import options
 import trimtab
 from support.command import commands
@@ -217,6 +218,11 @@ def pages_of(nav: list[Any]) -> list[str]:
 def test_the_navigation_has_each_page_once() -> None:
     project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
     assert sorted(pages_of(project["nav"])) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("path", frameworks.PLACES, ids=lambda path: path.name)
+def test_every_frameworks_page_is_listed_referred_to_and_in_the_navigation(path: Path) -> None:
+    assert frameworks.written(path) == path.read_text(), "run make docs"
 
 
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
