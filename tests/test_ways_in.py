@@ -17,10 +17,10 @@ import trimtab
 ROOT = Path(__file__).resolve().parent.parent
 DEV = ROOT / "docs" / "dev"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-PAGES = [DEV / f"{name}.md" for name in ("add-a-framework",)]
+PAGES = [DEV / f"{name}.md" for name in ("add-a-framework", "add-a-rule")]
 MOST_FILES = 4
-COPIED = ("python", "tests", "tools", "docs", "rust/core/src/validate", "pyproject.toml", "zensical.toml", "README.md")
-COPIED += ("CONTRIBUTING.md", "CHANGELOG.md")
+COPIED = ("python", "tests", "tools", "docs", "rust", "pyproject.toml", "zensical.toml", "README.md")
+COPIED += ("CONTRIBUTING.md", "CHANGELOG.md", "Cargo.toml", "Cargo.lock")
 """What a page's commands read; the compiled core is linked."""
 
 EDIT = re.compile(r"^`([\w./-]+)`:\n\n```(diff|py)\n(.*?)^```$", flags=re.M | re.S)
@@ -28,6 +28,8 @@ FOLDERS = "python|rust|tests|docs|tools|benches|evals|examples|requirements|fuzz
 NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./-]*|[\w-]+\.(?:md|toml))`")
 WRITTEN = {"requirements/adapter-parley.txt"}
 """Files of pages that a command writes."""
+
+LIBRARIES = {".so", ".dylib", ".dll"}
 
 
 class Edit(NamedTuple):
@@ -89,6 +91,11 @@ def commands(page: Path) -> list[tuple[dict[str, str], list[str]]]:
     return found
 
 
+def changes_the_core(page: Path) -> bool:
+    """Return whether the core is to be built anew, which takes minutes."""
+    return any(edit.path.startswith("rust/") for edit in edits(page))
+
+
 def copied(folder: Path) -> Path:
     """Return a folder with what a contributor edits."""
     for name in COPIED:
@@ -101,6 +108,22 @@ def copied(folder: Path) -> Path:
     core = Path(trimtab._core.__file__)
     (folder / "python" / "trimtab" / core.name).symlink_to(core)
     return folder
+
+
+def build(folder: Path) -> None:
+    """Build the core of a folder in place of the linked one."""
+    command = ["cargo", "build", "--locked", "--quiet", "--profile", "checked", "--package", "trimtab-python"]
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target" / "ways"))
+    environment = {**os.environ, "CARGO_TARGET_DIR": target, "PYO3_PYTHON": sys.executable}
+    subprocess.run(command, cwd=folder, env=environment, check=True)
+    core = folder / "python" / "trimtab" / Path(trimtab._core.__file__).name
+    core.unlink()
+    (built,) = (
+        path
+        for path in (Path(target) / "checked").iterdir()
+        if path.stem.endswith("_core") and path.suffix in LIBRARIES
+    )
+    core.symlink_to(built)
 
 
 def run(folder: Path, given: dict[str, str], arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -131,12 +154,15 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
     assert [path for path in sorted(named - WRITTEN) if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * changes_the_core(page), id=page.stem) for page in PAGES],
+)
 def test_a_page_that_is_followed_works_and_its_test_fails_without_the_rest(page: Path, tmp_path: Path) -> None:
     folder, shown, told = copied(tmp_path), edits(page), commands(page)
     assert shown
     assert told
-    tests = [edit for edit in shown if edit.path.startswith("tests/test_") or edit.path.startswith("tests/adapters/")]
+    tests = [edit for edit in shown if edit.path.startswith(("tests/test_", "tests/adapters/"))]
     assert tests
     for edit in tests:
         write(folder, edit)
@@ -145,6 +171,8 @@ def test_a_page_that_is_followed_works_and_its_test_fails_without_the_rest(page:
     for edit in shown:
         if edit not in tests:
             write(folder, edit)
+    if changes_the_core(page):
+        build(folder)
     for command in told:
         done = run(folder, *command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
