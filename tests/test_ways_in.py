@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def commands(page: Path) -> list[tuple[dict[str, str], list[str]]]:
     found: list[tuple[dict[str, str], list[str]]] = []
     for line in re.findall(r"^\$ (.*)$", page.read_text(), flags=re.M):
         for part in line.split(" && "):
-            words = part.split()
+            words = shlex.split(part)
             if words[0] == "make" and "docs" in words:
                 found += [({}, [f"tools/{name}.py"]) for name in ("codes", "due", "frameworks")]
             if "pytest" in words:
@@ -173,6 +174,10 @@ def test_a_page_that_is_followed_works_and_its_test_fails_without_the_rest(page:
             write(folder, edit)
     if changes_the_core(page):
         build(folder)
+    for edit in shown:
+        if edit.kind == "py":
+            assert run(folder, {}, ["-m", "ruff", "check", "--quiet", edit.path]).returncode == 0, edit.path
+            assert run(folder, {}, ["-m", "ruff", "format", "--check", "--quiet", edit.path]).returncode == 0, edit.path
     for command in told:
         done = run(folder, *command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
