@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.format_cases import LINES, ODD_ENTRIES, WHOLES
+from support.format_cases import BLOCKS, LINES, ODD_ENTRIES, WHOLES
 from trimtab import MessageError, read
 from trimtab.formats import FORMATS, LOGS
 
@@ -115,7 +115,7 @@ def lists(value):
     if isinstance(value, dict):
         value = [*value.items()]
         for key, inner in value:
-            if key in ("content", "message", "parts", "binaryResultsForLlm", "image_urls") and isinstance(inner, list):
+            if key in BLOCKS and isinstance(inner, list):
                 yield inner
             yield from lists(inner)
     elif isinstance(value, list):

@@ -18,7 +18,10 @@ import trimtab
 ROOT = Path(__file__).resolve().parent.parent
 DEV = ROOT / "docs" / "dev"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-PAGES = [DEV / f"{name}.md" for name in ("add-a-stage", "add-a-rule", "add-a-framework")]
+PAGES = [
+    DEV / f"{name}.md"
+    for name in ("change-a-policy", "add-a-stage", "add-a-session-format", "add-a-rule", "add-a-framework")
+]
 MOST_FILES = 4
 COPIED = ("python", "tests", "tools", "docs", "rust", "pyproject.toml", "zensical.toml", "README.md")
 COPIED += ("CONTRIBUTING.md", "CHANGELOG.md", "Cargo.toml", "Cargo.lock")
@@ -163,7 +166,9 @@ def test_a_page_that_is_followed_works_and_its_test_fails_without_the_rest(page:
     folder, shown, told = copied(tmp_path), edits(page), commands(page)
     assert shown
     assert told
-    tests = [edit for edit in shown if edit.path.startswith(("tests/test_", "tests/adapters/"))]
+    tests = [
+        edit for edit in shown if edit.path.startswith(("tests/test_", "tests/adapters/", "tests/support/format_cases"))
+    ]
     assert tests
     for edit in tests:
         write(folder, edit)

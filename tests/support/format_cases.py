@@ -237,3 +237,6 @@ ODD_ENTRIES = {
     "openhands": {"id": 99, "source": "odd_entry", "action": "odd", "args": {}},
 }
 """An entry that no version of the format has, where it is not ``{"type": "odd_entry"}``."""
+
+BLOCKS = {"content", "message", "parts", "binaryResultsForLlm", "image_urls"}
+"""Keys of entries whose list is one of blocks, in any format."""
