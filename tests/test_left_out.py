@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.format_cases import LINES, WHOLES
+from support.format_cases import BLOCKS, LINES, ODD_ENTRIES, WHOLES
 from trimtab import MessageError, read
 from trimtab.formats import FORMATS, LOGS
 
@@ -14,19 +14,6 @@ SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 
 ODD = {"type": "odd_block", "text": "words nobody knows"}
 ODD_KEY = {"oddBlock": {"words": "nobody knows"}}
-
-ENTRY = {
-    "claude_code": {"type": "odd_entry", "uuid": "x", "parentUuid": None},
-    "codex": {"type": "odd_entry", "payload": {"type": "odd_block"}},
-    "pi": {"type": "odd_entry", "id": "x", "parentId": "e2"},
-    "copilot_cli": {"type": "odd_entry", "data": {}},
-    "gemini_cli": {"odd_entry": 1},
-    "qwen_code": {"type": "system", "subtype": "odd_entry", "uuid": "x", "parentUuid": "u2", "sessionId": "s"},
-    "cline": {"role": "odd_entry", "content": "odd", "metrics": {}},
-    "opencode": {"info": {"id": "x", "role": "odd_entry"}, "parts": []},
-    "openhands": {"id": 99, "source": "odd_entry", "action": "odd", "args": {}},
-}
-"""An entry that no version of the format has."""
 
 
 def file(name, turns=4):
@@ -53,7 +40,7 @@ def test_a_plain_session_has_all_its_words_in_its_messages(name):
 def test_an_unknown_entry_is_counted_by_its_kind_or_named_by_its_line(name):
     entries, raw = file(name)
     clean = read(raw(entries), format=name)
-    odd = ENTRY.get(name, {"type": "odd_entry"})
+    odd = ODD_ENTRIES.get(name, {"type": "odd_entry"})
     place = 4 if name == "pi" else len(entries) // 2 + 1
     if name not in LOGS:
         with pytest.raises(MessageError):
@@ -128,7 +115,7 @@ def lists(value):
     if isinstance(value, dict):
         value = [*value.items()]
         for key, inner in value:
-            if key in ("content", "message", "parts", "binaryResultsForLlm", "image_urls") and isinstance(inner, list):
+            if key in BLOCKS and isinstance(inner, list):
                 yield inner
             yield from lists(inner)
     elif isinstance(value, list):

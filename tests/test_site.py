@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import frameworks
 import options
 import trimtab
 from support.command import commands
@@ -196,7 +197,8 @@ def test_the_reference_has_each_public_name_once() -> None:
         short = package.__name__.removeprefix("trimtab.")
         missing = [name for name in package.__all__ if f"{short}.{name}" not in BLOCKS and name not in public]
         assert missing == [], short
-    imported = re.findall(r"^(?:>>> )?from trimtab\S* import (.+?)(?:  #.*)?$", "\n".join(TEXT.values()), flags=re.M)
+    for_users = "\n".join(text for page, text in TEXT.items() if page.parent.name != "dev")
+    imported = re.findall(r"^(?:>>> )?from trimtab\S* import (.+?)(?:  #.*)?$", for_users, flags=re.M)
     named = {name.strip(" ()") for names in imported for name in names.split(",")}
     packages = {name for name in trimtab.__all__ if inspect.ismodule(getattr(trimtab, name))}
     assert named - listed - packages == {"POLICIES"}
@@ -217,6 +219,11 @@ def pages_of(nav: list[Any]) -> list[str]:
 def test_the_navigation_has_each_page_once() -> None:
     project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
     assert sorted(pages_of(project["nav"])) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("path", frameworks.PLACES, ids=lambda path: path.name)
+def test_every_frameworks_page_is_listed_referred_to_and_in_the_navigation(path: Path) -> None:
+    assert frameworks.written(path) == path.read_text(), "run make docs"
 
 
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:

@@ -196,3 +196,47 @@ WHOLES = {
     "mini_swe_agent": lambda n: {"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [*_chat(n)]},
 }
 """Generators of files with ``n`` turns, for formats whose file is one JSON object."""
+
+ASK = {"role": "user", "content": "hi"}
+SAMPLES = {
+    "claude_code": [{"type": "user", "uuid": "a", "parentUuid": None, "message": ASK}],
+    "codex": [{"type": "response_item", "payload": {"type": "message", **ASK}}],
+    "pi": [
+        {"type": "session", "id": "s", "cwd": "/"},
+        {"type": "message", "id": "a", "parentId": None, "message": ASK},
+    ],
+    "copilot_cli": [{"type": "session.start", "data": {}}, {"type": "user.message", "data": {"content": "hi"}}],
+    "gemini_cli": [{"sessionId": "s", "projectHash": "p", "messages": [{"id": "1", "type": "user", "content": "hi"}]}],
+    "qwen_code": [
+        {
+            "type": "user",
+            "uuid": "a",
+            "parentUuid": None,
+            "sessionId": "s",
+            "message": {"role": "user", "parts": [{"text": "hi"}]},
+        }
+    ],
+    "cline": [{**ASK, "ts": 1, "metrics": {}}],
+    "opencode": [{"info": {"role": "user"}, "parts": [{"type": "text", "text": "hi"}]}],
+    "atif": [{"schema_version": "ATIF-v1.8", "steps": [{"source": "user", "message": "hi"}]}],
+    "swe_agent": [{"trajectory": [], "history": [ASK]}],
+    "mini_swe_agent": [{"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [ASK]}],
+    "openhands": [{"id": 1, "source": "user", "action": "message", "args": {"content": "hi"}}],
+}
+"""The smallest file of each format that is no list of a provider's messages: the user says hi."""
+
+ODD_ENTRIES = {
+    "claude_code": {"type": "odd_entry", "uuid": "x", "parentUuid": None},
+    "codex": {"type": "odd_entry", "payload": {"type": "odd_block"}},
+    "pi": {"type": "odd_entry", "id": "x", "parentId": "e2"},
+    "copilot_cli": {"type": "odd_entry", "data": {}},
+    "gemini_cli": {"odd_entry": 1},
+    "qwen_code": {"type": "system", "subtype": "odd_entry", "uuid": "x", "parentUuid": "u2", "sessionId": "s"},
+    "cline": {"role": "odd_entry", "content": "odd", "metrics": {}},
+    "opencode": {"info": {"id": "x", "role": "odd_entry"}, "parts": []},
+    "openhands": {"id": 99, "source": "odd_entry", "action": "odd", "args": {}},
+}
+"""An entry that no version of the format has, where it is not ``{"type": "odd_entry"}``."""
+
+BLOCKS = {"content", "message", "parts", "binaryResultsForLlm", "image_urls"}
+"""Keys of entries whose list is one of blocks, in any format."""

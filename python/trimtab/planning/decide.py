@@ -78,14 +78,41 @@ def decide(
         ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers), calls or {}
     )
     if most_bytes is None:
-        return _within(costs, policy, target, window, room, urgent=urgent, rates=rates)
+        return _staged(costs, policy, target, window, room, urgent=urgent, rates=rates)
     least, heavy = weighed(target, most_bytes)
     weigh = replace(costs, heavy=heavy)
     room = min(most_bytes // heavy, most_bytes // heavy if room is None else room)
-    plan = _within(weigh, policy, least, window, room, urgent=urgent, rates=rates)
+    plan = _staged(weigh, policy, least, window, room, urgent=urgent, rates=rates)
     edits = tuple(in_tokens(plan.edits, weigh, costs))
     reason = plan.reason.split(f"; {UNREACHED}")[0] if edits else f"{NOTHING}: {_name_floor(costs, policy, target)}"
     return _plan(costs, policy, target, edits, reason)
+
+
+def _staged(
+    costs: Costs,
+    policy: Policy,
+    target: int,
+    window: int,
+    room: int | None,
+    *,
+    urgent: bool,
+    rates: Rates | None,
+) -> Plan:
+    """Return the plan of the policy's further stages, and of all others for the rest."""
+    first: list[Prune | Truncate | Cut] = []
+    rest = costs
+    for stage in policy.stages if costs.total > target or not policy.has_target else ():
+        edits = tuple(stage.edits(rest, target))
+        first += edits
+        rest = rest.after(edits)
+    plan = _within(rest, policy, target, window, room, urgent=urgent, rates=rates)
+    if not first:
+        return plan
+    zone = plan.zone()
+    gone = {*range(zone.start, zone.stop), *zone.skipped} - {*zone.keep} if zone else set()
+    kept = (replace(edit, rows=tuple(row for row in edit.rows if int(costs.owner[row]) not in gone)) for edit in first)
+    others = (edit for edit in plan.edits if not isinstance(edit, StripThinking))
+    return _finish(costs, policy, target, (*(edit for edit in kept if edit.rows), *others))
 
 
 def _within(
@@ -319,15 +346,10 @@ def _tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
         total += costs.frame + zone.max_tokens if isinstance(zone, Summarize) else costs.frame if zone.notice else 0
     for edit in edits:
         match edit:
-            case Prune(rows) if not edit.mends:
-                total -= int(costs.freed(costs.array(rows)).sum())
-            case Truncate(rows, most):
-                total -= int((costs.tokens[costs.array(rows)] - most).clip(min=0).sum())
-            case Cut(rows, most, unit):
-                length = getattr(costs.ledger, unit)[costs.array(rows)]
-                total -= int(
-                    (costs.tokens[costs.array(rows)] * (length - most).clip(min=0) // length.clip(min=1)).sum()
-                )
+            case Prune() if edit.mends:
+                pass
+            case Prune() | Truncate() | Cut():
+                total -= int(costs.saved(edit).sum())
             case _:
                 pass
     return total

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..counting.estimate import Estimate
-    from .stages import Emergency, Ingest, Keep, PruneResults, SummarizeZone
+    from .stages import Emergency, Ingest, Keep, PruneResults, Stage, SummarizeZone
 
 Step = Literal["offline", "drop", "truncate", "emergency", "stop", "error"]
 
@@ -37,6 +37,7 @@ class Policy:
         place: position and shape of a summary.
         ingest: the cut of a tool's result before it enters the transcript; None takes it whole.
         emergency: the stage that applies at the danger line; None has none.
+        stages: further stages, each for what those in front of it leave; ``prune`` and ``summarize`` come last.
         strategy: the strategy's name in its document.
         order: the events of a finished compaction, in the order of the document.
         failure: format of the message of a failed summary, with ``{author}`` and ``{cause}``.
@@ -58,6 +59,7 @@ class Policy:
     place: Place = field(default_factory=Place)
     ingest: Ingest | None = None
     emergency: Emergency | None = None
+    stages: tuple[Stage, ...] = ()
     strategy: str = ""
     order: tuple[str, ...] = ()
     failure: str = "{author} failed: {cause}"
@@ -102,7 +104,7 @@ class Policy:
 
     def pruning(self) -> Policy:
         """Return the policy reduced to its pruning."""
-        return replace(self, summarize=None, emergency=None, fallback=(), order=())
+        return replace(self, summarize=None, emergency=None, stages=(), fallback=(), order=())
 
     def paying(self) -> Policy:
         """Return the policy reduced to pruning where it pays, whatever the target."""

@@ -2,6 +2,7 @@
 
 from .keep import Keep, Messages, Pins, Summaries, Tokens, Turns
 from .prune import PruneResults
+from .stage import Stage
 from .summarize import Emergency, SummarizeZone
 from .template import Ingest, Place, Template
 
@@ -13,6 +14,7 @@ __all__ = [
     "Pins",
     "Place",
     "PruneResults",
+    "Stage",
     "Summaries",
     "SummarizeZone",
     "Template",

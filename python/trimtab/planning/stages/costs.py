@@ -5,13 +5,14 @@ Only this module of ``planning`` imports numpy; it is imported with the first pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...ledger.columns import Kind, Role, RowFlag
+from ..edits import Cut, Prune, Truncate
 from .sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Costs:
         fillers: notices and acknowledgements of earlier compactions.
         calls: by row, the tokens of a call after its long arguments are pruned.
         heavy: bytes that weigh a token, for a request of too many bytes; 0 where only tokens count.
+        edited: by row, the tokens that an earlier stage has saved; no other stage edits these rows.
     """
 
     ledger: Ledger
@@ -48,6 +50,7 @@ class Costs:
     fillers: tuple[int, ...] = ()
     calls: Mapping[int, int] = field(default_factory=dict)
     heavy: int = 0
+    edited: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def owner(self) -> NDArray[np.uint32]:
@@ -81,7 +84,10 @@ class Costs:
     def _weighed(self) -> NDArray[np.int64]:
         """Tokens of each row, or what its bytes weigh if that is more; thinking included."""
         tokens = self.ledger.tokens.astype(np.int64)
-        return np.maximum(tokens, self.ledger.payload // self.heavy) if self.heavy else tokens
+        if self.heavy:
+            tokens = np.maximum(tokens, self.ledger.payload // self.heavy)
+        tokens[list(self.edited)] -= self.array((*self.edited.values(),))
+        return tokens
 
     @cached_property
     def thinking(self) -> NDArray[np.int64]:
@@ -93,8 +99,8 @@ class Costs:
     def per_message(self) -> NDArray[np.int64]:
         """Tokens of each message."""
         cost = self.ledger.per_message.astype(np.int64)
-        if self.heavy:
-            np.add.at(cost, self.owner, self._weighed - self.ledger.tokens)
+        if self.heavy or self.edited:
+            np.add.at(cost, self.owner, self._weighed - self.ledger.tokens.astype(np.int64))
         if self.binds_thinking:
             np.subtract.at(cost, self.owner[self.thinking], self._weighed[self.thinking])
         return cost
@@ -281,6 +287,26 @@ class Costs:
                 left[place] = self.calls[int(rows[place])]
         return np.asarray(self.tokens[rows] - left)
 
+    def saved(self, edit: Prune | Truncate | Cut) -> NDArray[np.int64]:
+        """Return the tokens that an edit saves of each of its rows."""
+        rows = self.array(edit.rows)
+        match edit:
+            case Prune():
+                return self.freed(rows)
+            case Truncate(_, most):
+                return np.asarray((self.tokens[rows] - most).clip(min=0))
+            case Cut(_, most, unit):
+                length = getattr(self.ledger, unit)[rows]
+                return np.asarray(self.tokens[rows] * (length - most).clip(min=0) // length.clip(min=1))
+
+    def after(self, edits: Iterable[Prune | Truncate | Cut]) -> Costs:
+        """Return the costs that the edits leave for other stages."""
+        edited = dict(self.edited)
+        for edit in edits:
+            for row, tokens in zip(edit.rows, self.saved(edit).tolist(), strict=True):
+                edited[row] = edited.get(row, 0) + tokens
+        return replace(self, edited=edited)
+
     @cached_property
     def called(self) -> NDArray[np.bool_]:
         """Mask of the calls with long arguments."""
@@ -306,6 +332,7 @@ class Costs:
         fits &= (self.tokens > at_least) & (self.owner >= start) & (self.owner < stop)
         if without := tuple(without):
             fits &= ~np.isin(self.owner, without)
+        fits[list(self.edited)] = False
         return np.flatnonzero(fits)
 
     @cached_property
