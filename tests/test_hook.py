@@ -397,9 +397,10 @@ def test_old_files_of_the_hooks_expire(home: Path) -> None:
         "session_id": "s-1", "tool_name": "Bash", "tool_use_id": "a", "tool_response": "word " * 1_000,
     })  # fmt: skip
     [kept] = (home / "data/claude-code/outputs/s-1").iterdir()
-    expire(time.time() + (MAX_AGE_DAYS - 1) * 86_400)
+    written = kept.stat().st_mtime  # by the disk's clock
+    expire(written + (MAX_AGE_DAYS - 1) * 86_400)
     assert kept.exists()
-    expire(time.time() + (MAX_AGE_DAYS + 1) * 86_400)
+    expire(written + (MAX_AGE_DAYS + 1) * 86_400)
     assert not kept.exists()
 
 
@@ -412,5 +413,6 @@ def test_old_files_stay_until_a_newer_one_shows_the_time_of_their_disk(home: Pat
     expire()
     assert old.exists()
     new.write_text("new")
+    os.utime(new, (time.time(),) * 2)
     expire()
     assert [*folder.iterdir()] == [new]

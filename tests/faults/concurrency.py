@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from support.archives import record, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.connection import Connection
 
     from trimtab.archive import SqlArchive
 
@@ -22,25 +24,27 @@ CONFLICT = "!conflict"
 def concurrent(open_archive: Callable[[], SqlArchive], compactions: int) -> Outcome:
     """Eight processes, and eight threads of a ninth, compact one session: serialized, or a ``ConflictError``.
 
-    Each writer reports its commits and errors as lines of a pipe; a line of an error begins with ``!``.
+    Each writer reports its commits and errors as lines of a pipe; a line of an error begins with ``!``. The processes
+    are new ones: a fork of a process that has other threads can stop for good.
     """
     outcome, share = Outcome(), compactions // (PROCESSES + THREADS)
-    read_end, write_end = os.pipe()
+    context, (reader, writer) = multiprocessing.get_context("spawn"), multiprocessing.Pipe(duplex=False)
     children = []
     for number in range(PROCESSES + 1):
-        child = os.fork()
-        if child == 0:
-            names = [f"p{number}"] if number < PROCESSES else [f"t{n}" for n in range(THREADS)]
-            _run_process(open_archive, names, share, write_end)
+        names = [f"p{number}"] if number < PROCESSES else [f"t{n}" for n in range(THREADS)]
+        child = context.Process(target=_run_process, args=(open_archive, names, share, writer))
+        child.start()
         children.append(child)
-    os.close(write_end)
-    with os.fdopen(read_end) as pipe:
+    writer.close()
+    with os.fdopen(os.dup(reader.fileno())) as pipe:
         lines = pipe.read().split()
+    for child in children:
+        child.join()
     acknowledged = {line for line in lines if not line.startswith("!")}
     errors = sorted({line for line in lines if line.startswith("!")} - {CONFLICT})
     outcome.counts["conflicts"] = lines.count(CONFLICT)
     outcome.counts["other errors"] = len(lines) - len(acknowledged) - outcome.counts["conflicts"]
-    outcome.check(all(os.waitpid(child, 0)[1] == 0 for child in children), f"a process failed {errors[:1]}")
+    outcome.check(all(child.exitcode == 0 for child in children), f"a process failed {errors[:1]}")
     archive = open_archive()
     stored = [past.ref for past in archive.history("s", limit=None)]
     wanted = (PROCESSES + THREADS) * share
@@ -53,21 +57,19 @@ def concurrent(open_archive: Callable[[], SqlArchive], compactions: int) -> Outc
     return outcome
 
 
-def _run_process(open_archive: Callable[[], SqlArchive], names: list[str], share: int, pipe: int) -> None:
-    """A child process: a thread for each name. Never returns."""
-    code = 1
+def _run_process(open_archive: Callable[[], SqlArchive], names: list[str], share: int, writer: Connection) -> None:
+    """A child process: a thread for each name."""
+    pipe = writer.fileno()
     try:
         archive = open_archive()
-        threads = [threading.Thread(target=_compact, args=(archive, name, share, pipe)) for name in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        code = 0
     except trimtab.ArchiveError as error:
         _report(pipe, f"!{error}")
-    finally:
-        os._exit(code)
+        raise SystemExit(1) from None
+    threads = [threading.Thread(target=_compact, args=(archive, name, share, pipe)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _compact(archive: SqlArchive, name: str, share: int, pipe: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import threading
@@ -22,7 +23,9 @@ class Progress:
     """Reports progress on stderr after the first second: what is done, how fast, and the time that is left.
 
     On a terminal, one line is rewritten each second and cleared at the end; otherwise a line is added every 10 seconds.
-    A separate thread prints, because the work may be one blocking call.
+    A separate thread prints, because the work may be one blocking call. ``_thread`` starts it and plain locks wait for
+    it: a Ctrl-C inside ``threading.Thread.start`` or ``Event.wait`` releases a lock that the other thread holds, which
+    then prints a traceback.
 
     Attributes:
         done: bytes read so far, 0 if unknown.
@@ -33,18 +36,19 @@ class Progress:
     def __init__(self, task: str, total: int = 0, *, step: str = "") -> None:
         self.task, self.done, self.total, self.step = one_line(task), 0, total, step
         self._file = -1
-        self._finished = threading.Event()
-        self._thread = threading.Thread(target=self._print, daemon=True)
+        self._working, self._printing = threading.Lock(), threading.Lock()
 
     def __enter__(self) -> Self:
         """Start the clock."""
-        self._thread.start()
+        self._working.acquire()
+        self._printing.acquire()
+        _thread.start_new_thread(self._print, ())
         return self
 
     def __exit__(self, *exception: object) -> None:
         """Stop, and clear the line."""
-        self._finished.set()
-        self._thread.join()
+        self._working.release()
+        self._printing.acquire()
 
     def track(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the chunks, and count their bytes."""
@@ -58,10 +62,16 @@ class Progress:
         return self
 
     def _print(self) -> None:
+        try:
+            self._print_lines()
+        finally:
+            self._printing.release()
+
+    def _print_lines(self) -> None:
         started, pause, last = time.monotonic(), AFTER, ""
         on_terminal = sys.stderr.isatty()
         clear, end, every = ("\r\x1b[K", "", AFTER) if on_terminal else ("", "\n", EVERY_LINE)
-        while not self._finished.wait(pause):
+        while not self._working.acquire(timeout=pause):
             line = self._line(time.monotonic() - started)
             if on_terminal:  # a line that the terminal breaks is not cleared
                 line = crop(line, max((width_of(sys.stderr) or 80) - 1, 1))
