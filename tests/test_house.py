@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import house
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "trimtab"
 FILES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
@@ -174,3 +176,15 @@ def test_no_class_has_the_name_of_another() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and path.suffix == ".py":
                 places.setdefault(node.name, []).append(module(path))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = {}
+    for path in FILES:
+        source = path.read_text()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = house.body_lines(node, source.splitlines())
+                if lines > house.LONG:
+                    long[f"{module(path)}.{node.name}"] = lines
+    assert long == {}

@@ -139,7 +139,7 @@ def code() -> Iterator[tuple[str, object]]:
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 count = sum(each.arg not in {"self", "cls"} for each in given)
                 parameters.append((count, f"{path.stem}.{node.name}"))
-                lengths.append((_lines(node, source), f"{path.stem}.{node.name}"))
+                lengths.append((body_lines(node, source), f"{path.stem}.{node.name}"))
     yield "most fields of a class", max(fields)
     yield "most parameters of a function", sorted(parameters)[-3:]
     yield "most lines of a function", max(lengths)
@@ -162,7 +162,7 @@ def code() -> Iterator[tuple[str, object]]:
     )
 
 
-def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef, source: list[str]) -> int:
+def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, source: list[str]) -> int:
     """Return the lines of a function's body without its docstring, blank lines and comments."""
     body = node.body[1:] if ast.get_docstring(node) is not None else node.body
     if not body:

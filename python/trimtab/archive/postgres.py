@@ -13,7 +13,7 @@ from psycopg_pool import ConnectionPool
 from .._mask import mask
 from ..errors import ArchiveError
 from .archive import SqlArchive
-from .sql.migrate import migrate
+from .sql.migrate import pending
 from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ class PostgresArchive(SqlArchive):
         )
         yield table, ()
         [(version,)] = yield "SELECT coalesce(max(version), 0) FROM schema_version", ()
-        yield from migrate("postgres", version, self.location)
+        for step in pending("postgres", version, self.location)[1]:  # noqa: UP028 - a list takes no answer
+            yield step
 
     def transact(self, operation: Callable[[], Steps[T]], *, write: bool = True, dry_run: bool = False) -> T:  # noqa: ARG002 - readers do not block here
         """Run an operation as one transaction; retry it after a transient error.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .._log import log
 from ..errors import ArchiveError
 from .archive import SqlArchive
-from .sql.migrate import migrate, migrations
+from .sql.migrate import migrations, pending
 from .sql.statements import UNREADABLE, Dialect, Row, Statement, Steps, T, run_steps
 
 if TYPE_CHECKING:
@@ -172,7 +172,9 @@ class SqliteArchive(SqlArchive):
         [(version,)] = yield "PRAGMA user_version", ()
         if version == 0 and (yield "SELECT 1 FROM sqlite_master LIMIT 1", ()):
             raise ArchiveError(f"{self.path} is a database of another program: name another file")
-        newest = yield from migrate("sqlite", version, self.path)
+        newest, steps = pending("sqlite", version, self.path)
+        for step in steps:  # noqa: UP028 - a list takes no answer
+            yield step
         if newest > version:
             yield f"PRAGMA user_version = {newest}", ()
             yield f"PRAGMA application_id = {APPLICATION_ID}", ()
@@ -213,15 +215,15 @@ class SqliteArchive(SqlArchive):
             raise
         return answer
 
-    def _run_statement(self, statement: Statement) -> list[Row]:
-        sql, values = statement
-        if isinstance(values, tuple):
-            return self._execute(sql, values)
-        self._db.executemany(sql, values)
-        return []
+    def _execute(self, sql: str) -> list[Row]:
+        return self._run_statement((sql, ()))
 
-    def _execute(self, sql: str, values: Row = ()) -> list[Row]:
+    def _run_statement(self, statement: Statement) -> list[Row]:
         """Run a statement; retry it while another process holds the lock: a refused statement has no effect."""
+        sql, values = statement
+        if not isinstance(values, tuple):
+            self._db.executemany(sql, values)
+            return []
         until = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from .effects import Flow
     from .request import CompactionRequest
+    from .summary import Outcome
     from .view import View
 
 
@@ -60,53 +61,66 @@ def noted(session: str, outcome: str, why: str) -> Note:
 
 def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
     """Return the compaction, without a span."""
-    if not request.policy.parity:
+    policy = request.policy
+    if not policy.parity:
         request.check()
     plan = request.decide()
-    if request.trigger == "auto" and not plan.edits and not request.policy.parity:
+    if request.trigger == "auto" and not plan.edits and not policy.parity:
         return _unchanged(request, plan, plan.reason)
     request = request.archivable()
-    verdict = yield from _review(request, None)
-    if verdict.refuse is not None:
-        return (yield from _refused(request, verdict.refuse, plan))
-    request = _with_verdict(request, verdict)
-    if not plan.edits:
-        if request.policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
-            raise NothingToCompactError().during("Compact", request.settings.session)
-        return _unchanged(request, plan, plan.reason)
-    verdict = yield from _review(request, plan)
-    if verdict.refuse is not None:
-        return (yield from _refused(request, verdict.refuse, plan))
-    request = _with_verdict(request, verdict)
+    for shown in (None, plan):
+        verdict = yield from _review(request, shown)
+        if verdict.refuse is not None:
+            return (yield from _refused(request, verdict.refuse, plan))
+        request = _with_verdict(request, verdict)
+        if not plan.edits:
+            if policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
+                raise NothingToCompactError().during("Compact", request.settings.session)
+            return _unchanged(request, plan, plan.reason)
     request.check_new(plan)
     stored, since = yield Store(request.stored, request.settings.session)
     outcome = yield from summarize(request, plan, since)
-    plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
-    if not plan.edits:
-        yield Refused(request.trigger, plan.reason)
+    if not outcome.plan.edits:
+        yield Refused(request.trigger, outcome.plan.reason)
         yield noted(request.settings.session, "failed", "no summary, and nothing else can leave")
-        undone = _unchanged(request, plan, plan.reason)
-        return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
-    ref = _ref(request, stored, plan, summary)
-    messages, after, marks, view = rebuilt(request, plan, summary, ref)
-    if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
+        undone = _unchanged(request, outcome.plan, outcome.plan.reason)
+        return replace(undone, strategy=outcome.strategy, usage=outcome.usage, failed=outcome.failed)
+    return (yield from _replace(request, outcome, stored, since))
+
+
+def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
+    """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
+    done = _done(request, outcome, _ref(request, stored, outcome.plan, outcome.text))
+    if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
         yield noted(request.settings.session, "skipped", USELESS)
-        useless = USELESS if outcome.offer else outcome.failed
-        return replace(_unchanged(request, plan, USELESS), usage=usage, failed=useless)
-    written = request.inputs.write(messages)
+        useless = USELESS if done.offer else done.failed
+        return replace(_unchanged(request, outcome.plan, USELESS), usage=done.usage, failed=useless)
+    written = request.inputs.write(list(done.messages))
+    yield Commit(stored, _record(request, done, done.summary), since, done.view)
+    done = replace(done, messages=written)
+    event = _event(request, done)
+    yield event
+    yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.settings.session)
+    return done
+
+
+def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[Any]:
+    """Return the compaction with the new list, whose messages are not yet the caller's objects."""
+    plan = outcome.plan
+    messages, after, marks, view = rebuilt(request, plan, outcome.text, ref)
     if after > plan.target and UNREACHED not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
-    done = Compaction(
+    return Compaction(
         messages,
         plan,
         ref,
         plan.tokens_before,
         after,
         plan.reason,
-        author,
-        usage,
-        summary,
+        outcome.author,
+        outcome.usage,
+        outcome.text,
         outcome.strategy,
         outcome.offer,
         outcome.failed,
@@ -115,26 +129,25 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
         outcome.dropped,
         outcome.added,
     )
-    yield Commit(stored, _record(request, done, summary), since, view)
-    done = replace(done, messages=written)
-    event = Compacted(
+
+
+def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:
+    """Return the event of a finished compaction."""
+    return Compacted(
         request.trigger,
-        ref,
-        plan.tokens_before,
-        after,
-        plan,
-        author,
-        usage,
-        summary,
-        outcome.strategy,
+        done.ref or "",
+        done.tokens_before,
+        done.tokens_after,
+        done.plan,
+        done.summarizer,
+        done.usage,
+        done.summary,
+        done.strategy,
         request.turn,
-        outcome.offer,
-        outcome.dropped,
-        outcome.added,
+        done.offer,
+        done.dropped,
+        done.added,
     )
-    yield event
-    yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.settings.session)
-    return done
 
 
 def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:

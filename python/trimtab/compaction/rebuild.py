@@ -39,29 +39,28 @@ def rebuilt(
     Raises:
         InternalError: the provider would refuse the list.
     """
-    placed = None
+    placed, policy = None, request.policy
     if zone := plan.zone():
         count = zone.stop - zone.start - len(zone.keep)
-        text = request.policy.place.prefix + (summary or "")
-        written = text if request.policy.parity else wrap(text, ref=ref, count=count, brief=plan.target < BRIEF_BELOW)
+        text = policy.place.prefix + (summary or "")
+        written = text if policy.parity else wrap(text, ref=ref, count=count, brief=plan.target < BRIEF_BELOW)
         if isinstance(zone, Summarize):
             placed = written
         elif zone.notice:
-            placed = noticed(zone.notice, request.policy.place)
-    counter, place = request.settings.counter, request.policy.place
-    known = frozenset(request.fillers)
-    archived = "" if request.policy.parity else ref
+            placed = noticed(zone.notice, policy.place)
+    counter, known = request.settings.counter, frozenset(request.fillers)
+    archived = "" if policy.parity else ref
     recalls = archived != "" and RECALL in tool_names(request.tools)
     made, fillers = apply(
-        plan, request.messages, request.ledger, counter, placed, place, known, archived, recalls=recalls
+        plan, request.messages, request.ledger, counter, placed, policy.place, known, archived, recalls=recalls
     )
     messages = [*made, *request.inputs.read(_arrived(request))]
     ledger = scan(messages, counter, request.ledger.provider)
     try:
-        if not request.policy.parity:
+        if not policy.parity:
             check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
     result, parts = ledger.digest_until(len(made)), _core.parts_of(request.originals, made)
     view = View(ref, len(request.originals), request.origin, len(made), result, parts)
-    return messages, ledger.total, marks(ledger, fillers), None if request.policy.parity else view
+    return messages, ledger.total, marks(ledger, fillers), None if policy.parity else view

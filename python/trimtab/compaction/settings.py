@@ -168,9 +168,13 @@ class Settings:
         """Whether a server of Chat Completions reads ``cache_control`` for this model; OpenAI's own refuses it."""
         return not self.model.prompt.name.startswith("OpenAI")
 
-    def under(self, policy: Policy) -> Settings:
-        """Return the settings with another policy; one without an estimate counts with the model's tokenizer."""
-        return replace(self, policy=policy, counter=self.counter if policy.counter else self.model_counter)
+    def under(self, policy: Policy, counter: Counter | None = None) -> Settings:
+        """Return the settings with another policy and counter.
+
+        Without a counter, a policy without an estimate counts with the model's tokenizer.
+        """
+        counter = counter or (self.counter if policy.counter else self.model_counter)
+        return replace(self, policy=policy, counter=counter)
 
     def lowered(self, window: int, fixed: int) -> Settings:
         """Return the settings with a refusal's window; at most half of what system and tools leave is for output."""

@@ -86,22 +86,31 @@ def summarize(request: CompactionRequest, plan: Plan, since: float) -> Flow[Outc
                 yield FellBack(author, cause, instead)
                 yield _noted(request, instead)
             continue
-        return Outcome(
-            replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),
-            request.policy.strategy,
-            request.redact(answer.text),
-            author,
-            total(usage, answer.usage),
-            offer if step != "offline" else None,
-            failed if step == "offline" else "",
-            tuple(map(request.redact, answer.dropped)),
-            tuple(map(request.redact, answer.added)),
-        )
+        answer = replace(answer, usage=total(usage, answer.usage))
+        asked = None if step == "offline" else offer
+        return _answered(request, plan, answer, author=author, offer=asked, failed=failed)
     if request.settings.summarizer == "offline":  # no model failed: no summary is shorter than the zone
         unchanged = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=USELESS)
         return Outcome(unchanged, request.policy.strategy)
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
         "ExecuteStrategy", request.settings.session, strategy=request.policy.strategy
+    )
+
+
+def _answered(
+    request: CompactionRequest, plan: Plan, answer: Answer, *, author: str, offer: Offer | None, failed: str
+) -> Outcome:
+    """Return the outcome of a summary; what failed before it is told in the plan."""
+    return Outcome(
+        replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),
+        request.policy.strategy,
+        request.redact(answer.text),
+        author,
+        answer.usage,
+        offer,
+        "" if offer else failed,
+        tuple(map(request.redact, answer.dropped)),
+        tuple(map(request.redact, answer.added)),
     )
 
 

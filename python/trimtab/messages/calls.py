@@ -30,21 +30,15 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", flags=re.MUL
 def described(call: Call | None) -> tuple[str, str]:
     """Return a call's tool, and the argument that says what it was about; empty where there is none."""
     tool, given = called(call)
-    return tool, _about(_texts(given))
+    texts = _texts(given)
+    return tool, next(map(texts.__getitem__, filter(texts.__contains__, _ABOUT)), "")
 
 
 def subject(arguments: object) -> str:
     """Return what a call with these arguments was about: a file, a command, a query, or their first text."""
     texts = _texts(arguments)
-    return _about(texts) or file_of(arguments) or next(iter(texts.values()), "")
-
-
-def _about(texts: dict[str, str]) -> str:
-    """Return the argument that says what a call was about."""
-    for key in _ABOUT:
-        if key in texts:
-            return texts[key]
-    return ""
+    about = next(map(texts.__getitem__, filter(texts.__contains__, _ABOUT)), "")
+    return about or file_of(arguments) or next(iter(texts.values()), "")
 
 
 def file_of(arguments: object) -> str:

@@ -81,13 +81,7 @@ def without_excess(
         left.leave(lambda _: left.pictures <= MANY or not large & left.rows.keys(), among=large)
         if left.pictures > MANY and large & left.rows.keys():
             raise by_code["image_too_large_many"].error()
-    lighter = 0
-    if plan.bytes_limit is not None and ledger.provider == "anthropic":
-        sizes, over = media_bytes(costs), plan.bytes_after - plan.bytes_limit
-        if 0 < over <= int(sizes[[*left.gone, *left.movable]].sum()):
-            rest = over + int(plan.bytes_limit * (1 - REST))
-            left.leave(lambda last: int(sizes[left.gone].sum()) >= (over if last else rest))
-        lighter = int(sizes[left.gone].sum())
+    lighter = _lighten(left, plan, costs)
     if not left.gone:
         return plan
     prune = Prune(tuple(sorted(left.gone)), why="pictures")
@@ -103,6 +97,17 @@ def without_excess(
         reason=f"{plan.reason}; {removed}" if plan.reason else removed,
         bytes_after=max(plan.bytes_after - lighter, 0),
     )
+
+
+def _lighten(left: _Left, plan: Plan, costs: Costs) -> int:
+    """Let pictures leave whose bytes are over the limit; return the bytes of all that leave, 0 without a limit."""
+    if plan.bytes_limit is None or costs.ledger.provider != "anthropic":
+        return 0
+    sizes, over = media_bytes(costs), plan.bytes_after - plan.bytes_limit
+    if 0 < over <= int(sizes[[*left.gone, *left.movable]].sum()):
+        rest = over + int(plan.bytes_limit * (1 - REST))
+        left.leave(lambda last: int(sizes[left.gone].sum()) >= (over if last else rest))
+    return int(sizes[left.gone].sum())
 
 
 def added(edits: Iterable[Edit], messages: Sequence[Message], ledger: Ledger, counter: TokenCounter) -> int:

@@ -521,8 +521,7 @@ class Memory:
         """
         from ..compaction.request import CompactionRequest  # noqa: PLC0415 - loaded with the first plan
 
-        settings = self.settings.under(policy or self.policy)
-        settings = settings if counter is None else replace(settings, counter=counter)
+        settings = self.settings.under(policy or self.policy, counter)
         given = call.messages if call.given is None else call.given
         taken = tuple(given) if copies and isinstance(given, list | tuple) else given
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
@@ -534,8 +533,8 @@ class Memory:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         fixed = fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
-        known = {*ledger.find(set(self.summaries)), *flagged(messages, summaries)}
-        known |= {*self.own.summaries(ledger, messages)}
+        own = self.own.summaries(ledger, messages)
+        known = {*ledger.find(set(self.summaries)), *flagged(messages, summaries), *own}
         fillers = self.own.fillers(ledger)
         return CompactionRequest(
             settings=settings,

@@ -84,11 +84,8 @@ def _below(
     floor = ""
     with at.alone():
         # The last try is for a list that did not get smaller although its plan was: it asks for less.
-        for policy, most in (
-            (lasting(at.policy), None),
-            (protective(at.policy), room),
-            (protective(at.policy), target),
-        ):
+        protects = protective(at.policy)
+        for policy, most in ((lasting(at.policy), None), (protects, room), (protects, target)):
             own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
             request = _request(at, call, policy, target, own)
             request = replace(request, room=most)

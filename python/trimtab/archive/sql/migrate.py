@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import ArchiveError
 
 if TYPE_CHECKING:
-    from .statements import Steps
+    from .statements import Statement
 
 
 @cache
@@ -24,8 +24,8 @@ def migrations(name: str) -> dict[int, list[str]]:
     return dict(sorted(found.items()))
 
 
-def migrate(name: str, version: int, place: str) -> Steps[int]:
-    """Upgrade a schema to the newest version, and return that version.
+def pending(name: str, version: int, place: str) -> tuple[int, list[Statement]]:
+    """Return the newest version of a schema, and the statements that upgrade an older one to it.
 
     Raises:
         ArchiveError: the schema is newer than this code.
@@ -36,10 +36,7 @@ def migrate(name: str, version: int, place: str) -> Steps[int]:
         raise ArchiveError(
             f"the archive {place} has version {version}, trimtab knows {newest}: update trimtab or use another archive"
         )
-    for number, statements in known.items():
-        if number > version:
-            for statement in statements:
-                yield statement, ()
+    steps: list[Statement] = [(text, ()) for number, texts in known.items() if number > version for text in texts]
     if version < newest:
-        yield "INSERT INTO schema_version (version) VALUES (?)", (newest,)
-    return newest
+        steps.append(("INSERT INTO schema_version (version) VALUES (?)", (newest,)))
+    return newest, steps
