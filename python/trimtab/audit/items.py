@@ -1,0 +1,142 @@
+"""The items of a conversation that must not be lost: rules, requests, tasks, decisions, files and errors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from .. import _core
+from ..counting.counter import Counter
+from ..messages.envelope import unwrap
+from ..summarize.languages import SECTIONS
+from ..summarize.text import clean, words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from ..messages.types import Message
+
+ItemKind: TypeAlias = Literal["rules", "requests", "tasks", "decisions", "files", "errors"]
+
+KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+"""The kinds of items, those that weigh most first."""
+
+EVERYTHING = 1 << 20
+"""Tokens of a summary that leaves nothing out."""
+
+MOST = 2_000
+"""Tokens of the summary from which decisions and errors are taken: those that would be needed first."""
+
+LONGEST, STATEMENTS = 300, 3
+"""Characters of a statement, and statements of a message; what is behind them was mostly pasted."""
+
+_PICTURE = re.compile(r"\[(?:image|document|picture)[^\]]*\]", re.IGNORECASE)
+
+_BEGINS = 8
+"""Words of an item by which its message is found."""
+
+_NEWER = {"role": "user", "content": "-"}
+"""A later message, behind which small talk is no request."""
+
+_Entries: TypeAlias = "list[tuple[int, str, str, str]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that a conversation established.
+
+    Attributes:
+        kind: one of ``KINDS``: a rule or a request of the user, an open task, a decision (of the agent, or the user's
+            answer to a question), a file that was written, or an error that was not resolved.
+        message: the number of its message; None if no message has its words.
+        text: its words, of a request a line a statement; of a file its path.
+    """
+
+    kind: ItemKind
+    message: int | None
+    text: str
+
+
+def items(messages: Sequence[Message], without: Collection[int] = ()) -> list[Item]:
+    """Return the items of messages, by kind, and oldest first.
+
+    A rule that the user took back, a task that is done, a deleted file and an error that a later run resolved are none.
+    Decisions and errors are those that an offline summary of 2,000 tokens has.
+
+    Args:
+        messages: plain messages.
+        without: positions of the summaries of earlier compactions, whose words are not the user's.
+    """
+    read = [message for at, message in enumerate(messages) if at not in without]
+    numbers = [at for at in range(len(messages)) if at not in without]
+    entries = [(numbers[at], kind, name, text) for at, kind, name, text in _core.entries(read)]
+    rules, _, written, tasks, _ = _core.facts((read, ()), "")
+    said = [(at, text) for at, kind, name, text in entries if (kind, name) == ("text", "user") and unwrap(text) is None]
+    found = [*_said(said, rules)]
+    found += [Item("tasks", _place(text, entries, ("call",), last=True), text) for text, _ in tasks]
+    found += [Item("files", _written(path, entries), path) for path in written]
+    known = " ".join(" ".join(words(text)) for _, text in said)
+    for kind, text in told(_core.offline((read, ()), ("", ""), MOST, Counter.chars())):
+        if kind == "requests" and " ".join(words(text)[:_BEGINS]) not in known:
+            found.append(Item("decisions", _place(text, entries, ("result", "failure")), text))
+        elif kind == "decisions":
+            found.append(Item(kind, _place(text, entries, ("text",)), text))
+        elif kind == "errors" and not text.endswith("(resolved)"):
+            found.append(Item(kind, _place(text, entries, ("result", "failure"), last=True), text))
+    return sorted(found, key=lambda item: (KINDS.index(item.kind), -1 if item.message is None else item.message))
+
+
+def told(summary: str) -> Iterator[tuple[ItemKind, str]]:
+    """Yield the lines of an offline summary under the headings of rules, requests, decisions and errors."""
+    section = None
+    for line in summary.splitlines():
+        if line.startswith("#"):
+            section = SECTIONS.get(line.lstrip("# ").strip().lower())
+        elif section and line.strip(" -…"):
+            yield section, line.lstrip(" -…").strip()
+
+
+def _said(said: list[tuple[int, str]], rules: list[str]) -> Iterator[Item]:
+    """Yield the user's rules that still hold, and of each message what else it asks for."""
+    hold, seen = set(rules), set[str]()
+    for at, text in said:
+        message = {"role": "user", "content": text}
+        given = [rule for rule in _core.facts(([message], ()), "")[0] if rule in hold]
+        for rule in given:
+            if rule not in seen:
+                seen.add(rule)
+                yield Item("rules", at, rule)
+        summary = _core.offline(([message], [_NEWER]), ("", ""), EVERYTHING, Counter.chars())
+        lines = [line for kind, line in told(summary) if kind in ("rules", "requests")]
+        asked = "\n".join(clean(line, LONGEST) for line in _rest(lines, given)[:STATEMENTS])
+        if asked and asked not in seen:
+            seen.add(asked)
+            yield Item("requests", at, asked)
+
+
+def _rest(lines: list[str], rules: list[str]) -> list[str]:
+    """Return the statements of a message without the rules in them, and without names of pictures."""
+    found = []
+    for line in lines:
+        rest = line
+        for rule in rules:
+            rest = rest.replace(rule, " ")
+        if not any(line in rule for rule in rules) and rest.strip() and not _PICTURE.fullmatch(rest):
+            found.append(rest)
+    return found
+
+
+def _place(text: str, entries: _Entries, kinds: Collection[str], *, last: bool = False) -> int | None:
+    """Return the number of the first or the last message that has the first words of a text in such an entry."""
+    wanted = f" {' '.join(words(text)[:_BEGINS])} "
+    for at, kind, _, inside in reversed(entries) if last else entries:
+        if kind in kinds and wanted in f" {' '.join(words(inside))} ":
+            return at
+    return None
+
+
+def _written(path: str, entries: _Entries) -> int | None:
+    """Return the number of the last message with a call that names a file."""
+    name = path.rsplit("/", 1)[-1]
+    return next((at for at, kind, _, text in reversed(entries) if kind == "call" and name in text), None)
