@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support import audited
 from support.command import commands, run
 from support.format_cases import LINES
 from support.transcripts import transcript
@@ -33,6 +34,8 @@ WORDS = {
     "`diff`": "diff REF --session talk",
     "`report`": "report s.json -o report.html",
     "`rescue`": "rescue claude.jsonl --target-share 0.5",
+    "`audit`": "audit audited.jsonl",
+    "`compactions` of `audit`": "audit audited.jsonl",
     "`archive list`": "archive list",
     "`sessions` of `archive list`": "archive list",
     "`totals` of `archive list`": "archive list",
@@ -53,6 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
     (found / "bad.json").write_text(json.dumps(transcript("u:5 a:5 u:5 r1:5", provider="anthropic")))
     (found / "claude.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES["claude_code"](30)))
+    (found / "audited.jsonl").write_text(audited.text())
     return found
 
 
