@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,12 @@ import test_formats_gemini_cli as gemini_cli
 import test_formats_opencode as opencode
 import test_formats_openhands as openhands
 import test_formats_pi as pi
+import trimtab
 from trimtab import _core, read
 from trimtab.audit.boundaries import boundaries
 from trimtab.audit.items import KINDS, Item, items, told
 from trimtab.audit.kept import Kept
+from trimtab.audit.lists import Lists
 from trimtab.audit.standing import Texts
 from trimtab.counting.counter import Counter
 from trimtab.summarize.languages import SECTIONS
@@ -213,6 +216,41 @@ def test_an_encrypted_summary_is_sealed() -> None:
     lines = [*codex.BEFORE, codex.COMPACTED, *codex.AFTER]
     (one,) = boundaries(codex.session(*lines, whole=True))
     assert one.sealed
+
+
+def compacted(share: float) -> tuple[trimtab.Compaction[Any], list[Any]]:
+    """A compaction of a talk with a long tail, and the events of it."""
+    events: list[Any] = []
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive="memory", listeners=[events.append])
+    tail = [one for n in range(30) for one in (call(f"x{n}", "Bash", command="ls"), result(f"x{n}", "nothing " * 60))]
+    return cm.compact([*TALK, *tail], target_share=share), events
+
+
+def test_a_compaction_says_what_it_kept_when_it_is_asked_and_so_does_its_event() -> None:
+    done, events = compacted(0.3)
+    assert "kept" not in vars(done.lists)
+    assert str(done.kept) == "1 of 1 rule, 2 of 2 requests, 1 of 1 task, 1 of 1 file"
+    assert done.kept.lost == ()
+    (event,) = [one for one in events if isinstance(one, trimtab.Compacted)]
+    assert event.kept is done.kept
+
+
+def test_a_compaction_names_what_is_gone() -> None:
+    done, _ = compacted(0.3)
+    only = dataclasses.replace(done, lists=Lists(done.lists.before, [{"role": "user", "content": REQUEST}]))
+    assert [(item.kind, item.message) for item in only.kept.lost] == [("rules", 0), ("requests", 9), ("tasks", 3)]
+
+
+def test_a_compaction_that_did_nothing_lost_nothing() -> None:
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive="memory")
+    done = cm.compact(TALK, target_tokens=100_000)
+    assert (done.outcome, done.kept) == ("unchanged", Kept())
+
+
+def test_the_rules_of_a_summary_of_trimtabs_own_count_in_the_next_round() -> None:
+    done, _ = compacted(0.3)
+    again = items(done.messages)
+    assert [RULE in item.text for item in again if item.kind == "rules"] == [True]
 
 
 @pytest.mark.shared

@@ -106,6 +106,19 @@ def test_the_kinds_of_the_verb_are_those_of_the_items() -> None:
     assert audit.KINDS == items.KINDS
 
 
+def test_compact_prints_what_it_kept_and_what_is_gone(home: Path) -> None:
+    told = run("compact", "session.jsonl", "--whole", "--target-tokens", "900", "-o", "o.json").stdout
+    assert "  kept        1 of 1 rule, " in told
+    assert "\n  gone " not in told
+    words = ("compact", "session.jsonl", "--whole", "--policy", "drop", "--target-tokens", "500", "-o", "p.json")
+    dropped = run(*words).stdout
+    assert "  gone        request #" in dropped
+    assert all(len(line) <= 80 for line in dropped.splitlines() if line.startswith(("  kept", "  gone")))
+    found = json.loads(run(*words[:-1], "q.json", "--json").stdout)
+    assert set(found["kept"]) == {"rules", "requests", "tasks", "files"}
+    assert {item["kind"] for item in found["lost"]} >= {"requests"}
+
+
 @pytest.mark.shared
 def test_audit_reads_the_recorded_compactions_of_two_agents(shared: Path, home: Path) -> None:
     names = {

@@ -58,33 +58,54 @@ class Item:
     text: str
 
 
-def items(messages: Sequence[Message], without: Collection[int] = ()) -> list[Item]:
+def items(
+    messages: Sequence[Message], without: Collection[int] = (), kinds: Collection[ItemKind] = KINDS
+) -> list[Item]:
     """Return the items of messages, by kind, and oldest first.
 
     A rule that the user took back, a task that is done, a deleted file and an error that a later run resolved are none.
-    Decisions and errors are those that an offline summary of 2,000 tokens has.
+    Decisions and errors are those that an offline summary of 2,000 tokens has. Of a summary that trimtab wrote, the
+    rules and requests count.
 
     Args:
         messages: plain messages.
-        without: positions of the summaries of earlier compactions, whose words are not the user's.
+        without: positions of the summaries of others, whose words are not the user's.
+        kinds: the kinds to look for.
     """
     read = [message for at, message in enumerate(messages) if at not in without]
     numbers = [at for at in range(len(messages)) if at not in without]
     entries = [(numbers[at], kind, name, text) for at, kind, name, text in _core.entries(read)]
-    rules, _, written, tasks, _ = _core.facts((read, ()), "")
-    said = [(at, text) for at, kind, name, text in entries if (kind, name) == ("text", "user") and unwrap(text) is None]
-    found = [*_said(said, rules)]
+    users = [(at, text) for at, kind, name, text in entries if (kind, name) == ("text", "user")]
+    earlier = [(at, summary.text) for at, text in users if (summary := unwrap(text))]
+    said = [(at, text) for at, text in users if unwrap(text) is None]
+    rules, _, written, tasks, _ = _core.facts((read, ()), "\n".join(text for _, text in earlier))
+    found = [*_of_earlier(earlier, rules), *_said(said, rules)]
     found += [Item("tasks", _place(text, entries, ("call",), last=True), text) for text, _ in tasks]
     found += [Item("files", _written(path, entries), path) for path in written]
+    if "decisions" in kinds or "errors" in kinds:
+        found += _summarized(read, said, entries)
+    once = dict.fromkeys(item for item in found if item.kind in kinds)
+    return sorted(once, key=lambda item: (KINDS.index(item.kind), -1 if item.message is None else item.message))
+
+
+def _summarized(read: Sequence[Message], said: list[tuple[int, str]], entries: _Entries) -> Iterator[Item]:
+    """Yield the decisions and the errors that an offline summary has."""
     known = " ".join(" ".join(words(text)) for _, text in said)
     for kind, text in told(_core.offline((read, ()), ("", ""), MOST, Counter.chars())):
         if kind == "requests" and " ".join(words(text)[:_BEGINS]) not in known:
-            found.append(Item("decisions", _place(text, entries, ("result", "failure")), text))
+            yield Item("decisions", _place(text, entries, ("result", "failure")), text)
         elif kind == "decisions":
-            found.append(Item(kind, _place(text, entries, ("text",)), text))
+            yield Item(kind, _place(text, entries, ("text",)), text)
         elif kind == "errors" and not text.endswith("(resolved)"):
-            found.append(Item(kind, _place(text, entries, ("result", "failure"), last=True), text))
-    return sorted(found, key=lambda item: (KINDS.index(item.kind), -1 if item.message is None else item.message))
+            yield Item(kind, _place(text, entries, ("result", "failure"), last=True), text)
+
+
+def _of_earlier(earlier: list[tuple[int, str]], rules: list[str]) -> Iterator[Item]:
+    """Yield the rules that hold and the requests of earlier summaries."""
+    for at, summary in earlier:
+        for kind, text in told(summary):
+            if kind == "requests" or (kind == "rules" and text in rules):
+                yield Item(kind, at, text)
 
 
 def told(summary: str) -> Iterator[tuple[ItemKind, str]]:

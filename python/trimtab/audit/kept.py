@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .items import Item, ItemKind
 
 
+OWN: tuple[ItemKind, ...] = ("rules", "requests", "tasks", "files")
+"""The kinds of items that a compaction of trimtab's own is held to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """What a compaction kept.
@@ -40,7 +44,7 @@ class Kept:
             after: the plain messages after it.
             kinds: the kinds of items to look for.
         """
-        return cls.found((item for item in items(before) if item.kind in kinds), Texts.of(after))
+        return cls.found(items(before, kinds=kinds), Texts.of(after))
 
     @classmethod
     def found(cls, wanted: Iterable[Item], texts: Texts) -> Kept:
@@ -56,9 +60,9 @@ class Kept:
         there, lost = (sum(item.kind == kind for item in found) for found in (self.there, self.lost))
         return there, there + lost
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self, kinds: Collection[ItemKind] = KINDS) -> dict[str, Any]:
         """Return the numbers by kind, and the lost items, for JSON."""
-        numbers = {kind: dict(zip(("kept", "of"), self.number(kind), strict=True)) for kind in KINDS}
+        numbers = {kind: dict(zip(("kept", "of"), self.number(kind), strict=True)) for kind in kinds}
         lost = [{"kind": item.kind, "message": item.message, "text": item.text} for item in self.lost]
         return {"kept": numbers, "lost": lost}
 

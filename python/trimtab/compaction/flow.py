@@ -13,6 +13,7 @@ from .._mask import mask
 from ..archive import Record
 from ..archive.redact import redact_record
 from ..archive.sql.codec import encode
+from ..audit.lists import Lists
 from ..errors import NothingToCompactError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
@@ -103,6 +104,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
         view,
         outcome.dropped,
         outcome.added,
+        Lists(request.messages, messages),
     )
     yield Commit(stored, _record(request, done, summary), since, view)
     done = replace(done, messages=written)
@@ -120,6 +122,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
         outcome.offer,
         outcome.dropped,
         outcome.added,
+        done.lists,
     )
     yield event
     yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.settings.session)
