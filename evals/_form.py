@@ -11,12 +11,12 @@ import outcomes
 from _goals import Measure, Share
 
 from trimtab.summarize.ask import Ask
+from trimtab.summarize.languages import SECTIONS
 from trimtab.summarize.offline import offline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DECISIONS = {"decisions", "decisiones", "décisions", "entscheidungen", "decisões", "решения", "决定", "決定", "결정"}
 FILES = {"files", "archivos", "fichiers", "dateien", "arquivos", "файлы", "文件", "ファイル", "파일"}
 LABEL = re.compile(r"\A\s*[-*]?\s*(?:[^\W\d_]+ ?[^\W\d_]*:)?\s*")
 ANNOUNCES = re.compile(
@@ -78,7 +78,7 @@ class Form:
             self.listed.add(len(line) if words else 0, len(line))
             if words and not of_files:
                 self.repeated.add(sum(word in shown for word in words), len(words))
-            if heading in DECISIONS:
+            if SECTIONS.get(heading) == "decisions":
                 self.narration.add(narrates(line))
 
     def measures(self, label: str) -> list[Measure]:

@@ -95,6 +95,8 @@ def test_the_words_of_an_earlier_summary_are_not_the_users() -> None:
         ("rules", RULE, f"- rules: {RULE.lower()}", True),
         ("rules", RULE, "never write to the harbour bucket, unless the user was asked first and is not without", True),
         ("rules", RULE, "- the harbour has a bucket", False),
+        ("rules", RULE, "write to the harbour bucket with asking me first", False),
+        ("rules", "Do NOT reset, leave the work directory dirty", "without resetting, work directory: dirty", True),
         ("rules", "Keep replies below 90 words.", "keep replies below 80 words", False),
         ("requests", f"{REQUEST}\nAnd", "user: please mend the parser of the quarry in src/quarry/parse.py", True),
         ("requests", REQUEST, "the quarry's parser is mended; src/quarry/parse.py today", True),

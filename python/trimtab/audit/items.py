@@ -25,7 +25,7 @@ KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 EVERYTHING = 1 << 20
 """Tokens of a summary that leaves nothing out."""
 
-MOST = 2_000
+MOST = 1_000
 """Tokens of the summary from which decisions and errors are taken: those that would be needed first."""
 
 LONGEST, STATEMENTS = 300, 3
@@ -64,7 +64,7 @@ def items(
     """Return the items of messages, by kind, and oldest first.
 
     A rule that the user took back, a task that is done, a deleted file and an error that a later run resolved are none.
-    Decisions and errors are those that an offline summary of 2,000 tokens has. Of a summary that trimtab wrote, the
+    Decisions and errors are those that an offline summary of 1,000 tokens has. Of a summary that trimtab wrote, the
     rules and requests count.
 
     Args:
@@ -129,7 +129,9 @@ def _said(said: list[tuple[int, str]], rules: list[str]) -> Iterator[Item]:
                 seen.add(rule)
                 yield Item("rules", at, rule)
         summary = _core.offline(([message], [_NEWER]), ("", ""), EVERYTHING, Counter.chars())
+        flat = " ".join(words(text))
         lines = [line for kind, line in told(summary) if kind in ("rules", "requests")]
+        lines.sort(key=lambda line: flat.find(" ".join(words(line)[:_BEGINS])))
         asked = "\n".join(clean(line, LONGEST) for line in _rest(lines, given)[:STATEMENTS])
         if asked and asked not in seen:
             seen.add(asked)

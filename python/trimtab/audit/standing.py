@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from ..messages.types import Message
     from .items import Item
 
-SHARES = {"rules": 0.8, "requests": 0.6, "tasks": 0.8, "decisions": 0.7, "errors": 0.7}
+SHARES = {"rules": 0.6, "requests": 0.6, "tasks": 0.8, "decisions": 0.7, "errors": 0.7}
 """Share of an item's longer words that a passage has which tells of it, by kind."""
 
-EXACT = 0.8
-"""Share from which the numbers count, too."""
+EXACT = ("rules", "tasks")
+"""Kinds of which a passage has to have all numbers, too, and a word that says no where the item has one."""
+
+NO = frozenset(("never", "not", "no", "don't", "doesn't", "without", "avoid", "nothing", "none", "unless", "instead"))
+"""Words that say no."""
+
+STEM = 5
+"""Letters by which longer words of the same stem are known: ``reset`` and ``resetting``."""
 
 LEAST = 4
 """Characters of a longer word; fewer than three of these do not tell what an item is about."""
@@ -55,10 +61,10 @@ class Texts:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        """The numbers of the lines that have a word."""
+        """The numbers of the lines that have a stem."""
         places: dict[str, list[int]] = {}
         for number, line in enumerate(self.lines):
-            for word in set(words(line)):
+            for word in _stems(line):
                 places.setdefault(word, []).append(number)
         return places
 
@@ -70,11 +76,11 @@ class Texts:
         """Return whether an item stands in the texts."""
         if item.kind == "files":
             return self.names(item.text)
-        share = SHARES[item.kind]
+        share, exact = SHARES[item.kind], item.kind in EXACT
         if item.kind == "requests":
             return any(map(self._begins, item.text.split("\n"))) or self.tells(item.text.split("\n")[0], share)
         flat = " ".join(words(item.text.removesuffix("…")))
-        return f" {flat} " in self._flat or self.tells(item.text, share)
+        return f" {flat} " in self._flat or self.tells(item.text, share, exact=exact)
 
     def _begins(self, statement: str) -> bool:
         """Return whether a statement stands with its first words: summaries quote the beginning of a long one."""
@@ -87,16 +93,22 @@ class Texts:
         named = re.finditer(rf"(?<![\w.-])(?:([\w.@+-]+)[/\\])?{re.escape(name)}(?![\w-])", self._raw)
         return any(found[1] in (None, folder.rpartition("/")[2]) for found in named)
 
-    def tells(self, text: str, share: float) -> bool:
-        """Return whether one passage has a share of the longer words of a text; of four fifths, all numbers too."""
-        every = set(words(text))
-        numbers = {word for word in every if word.isdigit() and share >= EXACT}
+    def tells(self, text: str, share: float, *, exact: bool = False) -> bool:
+        """Return whether one passage has a share of the longer words of a text, by their stems.
+
+        Args:
+            text: the words of an item.
+            share: of its longer words.
+            exact: whether the passage has to have all of its numbers, and a word that says no where it has one.
+        """
+        every = _stems(text)
         wanted = {word for word in every if len(word) >= LEAST or not word.isascii()}
         wanted = wanted if len(wanted) > 2 else every
-        if not wanted:
-            return False
+        numbers = {word for word in every if word.isdigit()} if exact else set()
+        says_no = exact and bool(every & NO_STEMS)
         span = 1 + len(every) // PASSAGE
-        hits = sorted((number, word) for word in wanted | numbers for number in self._places.get(word, ()))
+        sought = wanted | numbers | NO_STEMS if says_no else wanted | numbers
+        hits = sorted((number, word) for word in sought for number in self._places.get(word, ()))
         inside: Counter[str] = Counter()
         begin = 0
         for number, word in hits:
@@ -105,6 +117,16 @@ class Texts:
                 inside[hits[begin][1]] -= 1
                 begin += 1
             inside += Counter()
-            if len(wanted & inside.keys()) >= share * len(wanted) and numbers <= inside.keys():
-                return True
+            has = inside.keys()
+            if len(wanted & has) >= share * len(wanted) and numbers <= has and (not says_no or has & NO_STEMS):
+                return bool(wanted)
         return False
+
+
+def _stems(text: str) -> set[str]:
+    """Return the stems of the words of a text: the first letters of longer ones, without an s at the end."""
+    return {word.removesuffix("s")[:STEM] if word.isascii() and len(word) > LEAST else word for word in words(text)}
+
+
+NO_STEMS = frozenset(word for text in NO for word in _stems(text))
+"""The stems of words that say no."""
