@@ -11,12 +11,12 @@ import outcomes
 from _goals import Measure, Share
 
 from trimtab.summarize.ask import Ask
+from trimtab.summarize.languages import SECTIONS
 from trimtab.summarize.offline import offline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DECISIONS = {"decisions", "decisiones", "décisions", "entscheidungen", "decisões", "решения", "决定", "決定", "결정"}
 FILES = {"files", "archivos", "fichiers", "dateien", "arquivos", "файлы", "文件", "ファイル", "파일"}
 LABEL = re.compile(r"\A\s*[-*]?\s*(?:[^\W\d_]+ ?[^\W\d_]*:)?\s*")
 ANNOUNCES = re.compile(
@@ -79,7 +79,7 @@ class Form:
             if words and not of_files:
                 listed = [word for word in words if _is_name(word)]
                 self.repeated.add(sum(word in shown for word in listed), len(listed))
-            if heading in DECISIONS:
+            if SECTIONS.get(heading) == "decisions":
                 self.narration.add(narrates(line))
 
     def measures(self, label: str) -> list[Measure]:

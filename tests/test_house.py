@@ -26,7 +26,7 @@ ROOT_FILES = {
     "_lazy": 0,
     "_repr": 0,
     "hooks": "summarize",
-    "events": "summarize",
+    "events": "audit",
     "__init__": "session",
 }
 """Files of the root that others import: at the bottom, or right above a folder. Doors import everything."""

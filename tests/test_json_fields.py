@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support import audited
 from support.command import commands, run
 from support.format_cases import LINES
 from support.transcripts import transcript
@@ -35,6 +36,8 @@ WORDS = {
     "`diff`": "diff REF --session talk",
     "`report`": "report s.json -o report.html",
     "`rescue`": "rescue claude.jsonl --target-share 0.5",
+    "`audit`": "audit audited.jsonl",
+    "`compactions` of `audit`": "audit audited.jsonl",
     "`archive list`": "archive list",
     "`sessions` of `archive list`": "archive list",
     "`totals` of `archive list`": "archive list",
@@ -66,6 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ]  # fmt: skip
     (found / "billed.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (found / "audited.jsonl").write_text(audited.text())
     return found
 
 

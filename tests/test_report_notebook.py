@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import trimtab
 from trimtab import formats
+from trimtab.audit.lists import Lists
 from trimtab.messages.types import Transcript
 from trimtab.report import charts
 from trimtab.report.notebook import small
@@ -38,3 +40,13 @@ def test_each_chart_of_a_transcript_in_a_notebook_has_its_table() -> None:
 def test_an_empty_transcript_has_a_table_without_rows() -> None:
 
     assert "How large is each message?" in small(Transcript([], "anthropic", "anthropic"))
+
+
+def test_a_compaction_in_a_notebook_says_what_it_kept_and_what_is_gone() -> None:
+    messages = [{"role": "user", "content": "Tidy the shed. Never touch the <b>blue</b> bicycle."}]
+    messages += [{"role": "assistant", "content": f"shelf {n} " + "word " * 50} for n in range(40)]
+    done = trimtab.Compactor("gpt-5.5", archive="memory").compact([*messages, messages[0]], target_share=0.5)
+    assert "Kept: 1 of 1 rule." in small(done)
+    gone = small(replace(done, lists=Lists(messages, [])))
+    assert "what is gone" in gone
+    assert "rule, message 0: Tidy the shed. Never touch the &lt;b&gt;blue" in gone

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._repr import short
+from .audit.lists import Lists
 
 if TYPE_CHECKING:
+    from .audit.kept import Kept
     from .messages.usage import Usage as Billed
     from .planning.plan import Plan
     from .summarize import Offer, Usage
@@ -31,6 +33,7 @@ class Compacted:
         offer: the form of the summary request and its maximum cost; None if no model was called.
         dropped: sentences of the model's summary that were taken out, each with what stands nowhere in the messages.
         added: rules and other facts of the messages that the model's summary lacked, and that were added.
+        lists: the messages before and after, of which ``kept`` is computed.
     """
 
     __repr__ = short
@@ -48,6 +51,12 @@ class Compacted:
     offer: Offer | None = None
     dropped: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    lists: Lists = field(default_factory=Lists, repr=False, compare=False)
+
+    @property
+    def kept(self) -> Kept:
+        """What is kept of rules, requests, tasks and files, as in ``Compaction``; computed when it is first read."""
+        return self.lists.kept
 
 
 @dataclass(frozen=True, slots=True)

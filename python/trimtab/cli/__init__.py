@@ -33,6 +33,7 @@ VERBS = {
     "truncate": "shorten a command's output to a limit, as a filter in a pipe",
     "restore": "write the original messages of a compaction",
     "diff": "show what a compaction took out and what stayed, in reading order",
+    "audit": "show what the agent's own compactions lost: rules, requests, tasks, decisions, files, errors",
     "archive": "list, search, verify, export or remove archived originals",
     "report": "write a page to look at: what fills a session, what was cut, what it costs",
     "rescue": "fork a Claude Code session that is too large to resume into a smaller one",

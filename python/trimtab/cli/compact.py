@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._home import archive_url
 from ..messages.surrogates import mend
+from .columns import clip, width
 from .files import archive_path, check_output, to_text, write
 from .input import sendable, target
 from .options import add_archive, add_file, add_output, add_policy, session_option
@@ -33,6 +34,9 @@ EXAMPLES = (
 
 PRUNED = {"arguments": "calls", "images": "pictures", "pictures": "blocks"}
 """What is pruned, by the edit's reason; the others prune results."""
+
+GONE = 5
+"""Items that are gone, as they are printed at most."""
 
 WHAT = {"results": "tool result", "calls": "tool call", "pictures": "picture", "blocks": "block"}
 """The same as text, of one; ``blocks`` have pictures."""
@@ -101,6 +105,7 @@ def _planned(progress: Progress) -> None:
 
 
 def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str, Any]:
+    from ..audit.kept import OWN
     from ..planning.edits import Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = result.plan, result.plan.zone()
@@ -136,6 +141,7 @@ def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str,
         "ref": result.ref,
         "archive": None if url == "memory" else url,
         "session": session,
+        **result.kept.fields(OWN),
     }
 
 
@@ -165,6 +171,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"  billed      {_billed(report['usage'])}"
     if ";" in report["reason"]:
         yield f"  note        {report['reason'].split(';', 1)[1].strip()}"
+    yield from _kept(report)
     if report["summary"]:
         yield "  the summary that the model will read:"
         yield from (f"    {line}" for line in report["summary"].splitlines())
@@ -175,6 +182,19 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
     session = session_option(report["session"]) if report["session"] else ""
     yield f"  undo        trimtab restore {report['ref']}{session}{place}"
+
+
+def _kept(report: dict[str, Any]) -> Iterator[str]:
+    """Yield how many rules, requests, tasks and files are kept, and which are gone."""
+    numbers = [(one["kept"], one["of"], kind.removesuffix("s")) for kind, one in report["kept"].items() if one["of"]]
+    if numbers:
+        yield f"  kept        {', '.join(f'{there:,} of {_number(of, kind)}' for there, of, kind in numbers)}"
+    for item in report["lost"][:GONE]:
+        place = "" if item["message"] is None else f" #{item['message']}"
+        text = f"{item['kind'].removesuffix('s')}{place}  {item['text']}"
+        yield f"  gone        {clip(text, width() - 14)}"
+    if len(report["lost"]) > GONE:
+        yield f"              and {len(report['lost']) - GONE:,} more: --json names all"
 
 
 def _number(many: int, what: str) -> str:

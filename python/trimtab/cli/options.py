@@ -15,7 +15,9 @@ _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 FILE = "session file of any known format, - for stdin"
 
 
-def add_file(parser: argparse.ArgumentParser, *, several: bool = False, about: str = FILE) -> None:
+def add_file(
+    parser: argparse.ArgumentParser, *, several: bool = False, about: str = FILE, always_whole: bool = False
+) -> None:
     """Add the options for a session file, or for several: then ``files`` has their names, and ``file`` the first."""
     from ..formats import FORMATS  # other verbs start without the readers
 
@@ -30,7 +32,10 @@ def add_file(parser: argparse.ArgumentParser, *, several: bool = False, about: s
         parser.add_argument("file", metavar="FILE", help=about)
     formats = f"format of the file; default: detected; one of {', '.join(FORMATS)}"
     parser.add_argument("--format", choices=FORMATS, metavar="NAME", help=formats)
-    parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
+    if always_whole:
+        parser.set_defaults(whole=True)
+    else:
+        parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
     parser.add_argument("--model", help="model to count for; default: the file's")
     parser.add_argument("--window", type=tokens, help="tokens of input and output together, such as 200k")
     add_json(parser)

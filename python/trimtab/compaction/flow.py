@@ -13,6 +13,7 @@ from .._mask import mask
 from ..archive import Receipt, Record
 from ..archive.redact import redact_record
 from ..archive.sql.codec import encode
+from ..audit.lists import Lists
 from ..errors import NothingToCompactError, SummaryError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
@@ -128,6 +129,7 @@ def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[
         view,
         outcome.dropped,
         outcome.added,
+        Lists(request.messages, messages),
     )
 
 
@@ -147,6 +149,7 @@ def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:
         done.offer,
         done.dropped,
         done.added,
+        done.lists,
     )
 
 

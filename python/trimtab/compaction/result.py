@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal
 
 from .._repr import as_html, short
+from ..audit.lists import Lists
 from ..messages.types import MessageT
 from ..planning.edits import Summarize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..audit.kept import Kept
     from ..planning.plan import Plan
     from ..summarize import Offer, Usage
     from .view import View
@@ -41,6 +43,7 @@ class Compaction(Generic[MessageT]):
         view: ``messages`` told by the list that was given: they stand in for it at the beginning of later lists.
         dropped: sentences of the model's summary that were taken out, each with what stands nowhere in the messages.
         added: rules and other facts of the messages that the model's summary lacked, and that were added.
+        lists: the messages before and after, of which ``kept`` is computed; empty if nothing was done.
     """
 
     __repr__ = short
@@ -62,6 +65,15 @@ class Compaction(Generic[MessageT]):
     view: View | None = None
     dropped: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    lists: Lists = field(default_factory=Lists, repr=False, compare=False)
+
+    @property
+    def kept(self) -> Kept:
+        """What is kept of the user's rules and requests, open tasks and files written; computed when it is first read.
+
+        Its ``lost`` are the items that are gone. Empty if nothing was done.
+        """
+        return self.lists.kept
 
     @property
     def saved(self) -> int:

@@ -37,7 +37,7 @@ from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan,
 from ._source import kind_of, naming, opened, spooled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import BinaryIO
 
     from ..messages.types import Transcript
@@ -233,5 +233,14 @@ def _repaired(found: Transcript) -> Transcript:
         usage=[replace(charged, before=repaired.positions[charged.before]) for charged in found.usage],
         compactions=[repaired.positions[at] for at in found.compactions],
         calls=[replace(call, before=repaired.positions[call.before]) for call in found.calls],
+        contexts=[_moved(context, repaired.positions) for context in found.contexts],
         repaired=repaired.changes,
     )
+
+
+def _moved(context: list[int], positions: Sequence[int]) -> list[int]:
+    """Return where messages stand after a repair; one that was merged stands in the message before it."""
+    ranges = (
+        range(positions[at], positions[at + 1]) or range(max(positions[at] - 1, 0), positions[at]) for at in context
+    )
+    return [*dict.fromkeys(chain.from_iterable(ranges))]

@@ -49,6 +49,7 @@ class Builder:
         default_window: the window that the agent gives a model unless it is told otherwise, if the file shows none.
         is_prompt: whether the messages are a real prompt, without compacted ones.
         compactions: positions after the messages that each compaction replaced, with ``whole``.
+        contexts: of each of them, the positions of the messages that the prompt has right after it.
         images: images of the last results: a tool message holds text only, and results must be adjacent.
         left_out: counts of contents that no message holds, by kind: the file's own types, outermost first.
         calls: billed calls, also those whose prompt was another list.
@@ -67,6 +68,7 @@ class Builder:
     default_window: int | None = None
     is_prompt: bool = True
     compactions: list[int] = field(default_factory=list)
+    contexts: list[list[int]] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     calls: list[BilledCall] = field(default_factory=list)
@@ -158,8 +160,12 @@ class Builder:
         """
         self.mark()
         if self.whole:
-            known = {id(message) for message in self.messages}
-            self.messages += [message for message in head if id(message) not in known]
+            places = {id(message): at for at, message in enumerate(self.messages)}
+            for message in head:
+                if id(message) not in places:
+                    places[id(message)] = len(self.messages)
+                    self.messages.append(message)
+            self.contexts[-1] = [places[id(message)] for message in (*head, *tail)]
             self.is_prompt = False
         else:
             kept = {id(message) for message in (*head, *tail)}
@@ -168,11 +174,12 @@ class Builder:
             self.messages = [*head, *tail]
             self.usage, self.calls = [], []
 
-    def mark(self) -> None:
-        """Record the position of a compaction, with ``whole``."""
+    def mark(self, context: Iterable[int] = ()) -> None:
+        """Record the position of a compaction, and those of the messages of the next prompt, with ``whole``."""
         self.show_images()
         if self.whole:
             self.compactions.append(len(self.messages))
+            self.contexts.append([*context])
 
     def skip(self, record: FileRecord, reason: str) -> None:
         """Record an unreadable part of a record."""
@@ -222,6 +229,7 @@ class Builder:
             skipped=sorted([*skipped, *self.skipped], key=lambda skip: skip.offset),
             lines=lines,
             compactions=self.compactions,
+            contexts=self.contexts,
             left_out=self.left_out,
             calls=self.calls,
         )

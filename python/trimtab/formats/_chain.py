@@ -33,6 +33,7 @@ class Line(FileRecord):
         answers: ids of the calls that it answers.
         is_summary: whether it is a compaction's summary, with which the prompt starts.
         logical: key of the line before it, for a root that a compaction created.
+        is_again: whether it repeats a line, which a compaction kept after its summary.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Line(FileRecord):
     answers: tuple[str, ...]
     is_summary: bool
     logical: str
+    is_again: bool = False
 
     @property
     def content(self) -> Any:
@@ -151,6 +153,7 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
             if nodes[line.key].parent == line.parent:
                 continue
             del nodes[line.key]
+            line.is_again = True
         nodes[line.key] = line
     tails = dict(filter(None, (_relink(nodes, segment) for segment in kept)))
     sent = [line for line in nodes.values() if line.role]

@@ -57,7 +57,8 @@ class SessionReader(Builder):
         parts: lines of each response.
         owners: response of each call.
         results: lines that answer each response.
-        stamps: user lines by time, with the number of summaries before them.
+        stamps: user lines by time, and first lines of responses by id, with the number of summaries before them.
+        copies: by the number of summaries before them, the lines of which copies stand there.
         summaries: number of summaries so far.
         evidence: what the file shows of the window.
     """
@@ -67,7 +68,8 @@ class SessionReader(Builder):
     parts: dict[str, list[Line]] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     results: dict[str, list[Line]] = field(default_factory=dict)
-    stamps: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    stamps: dict[str, tuple[int, Line]] = field(default_factory=dict)
+    copies: dict[int, list[Line]] = field(default_factory=dict)
     summaries: int = 0
     evidence: Evidence = field(default_factory=Evidence)
 
@@ -84,6 +86,7 @@ class SessionReader(Builder):
         if line.role == "assistant":
             if line.response not in self.parts:
                 self.order.append(line)
+            self._first(line.response, line)
             self._add_part(line)
         elif owner is None:
             if not self._is_copy(line):
@@ -125,8 +128,15 @@ class SessionReader(Builder):
         stamp = line.value.get("timestamp")
         if not isinstance(stamp, str):
             return False
-        summaries, content = self.stamps.setdefault(stamp, (self.summaries, line.content))
-        return summaries < self.summaries and content == line.content
+        return self._first(stamp, line, same=True) is not line
+
+    def _first(self, name: str, line: Line, *, same: bool = False) -> Line:
+        """Return the line of this name in front of the last summary, of which this one is a copy; else this line."""
+        summaries, first = self.stamps.setdefault(name, (self.summaries, line))
+        if summaries == self.summaries or (same and first.content != line.content):
+            return line
+        self.copies.setdefault(self.summaries, []).append(first)
+        return first
 
     def add_messages(self, tree: Tree) -> None:
         """Add the messages, the usage of their calls, the last model, and the positions of summaries.
@@ -135,27 +145,37 @@ class SessionReader(Builder):
         it summarizes, and not before the summary with which the list begins.
         """
         since = -1
+        places: dict[str, range] = {}
         for line in self.order:
-            if line.role == "user":
+            begins = len(self.messages)
+            if line.role == "assistant":
+                self._add_response(line, is_prompt=tree.first[line.response] > since)
+            else:
                 if line.is_summary:
                     since, self.is_prompt = line.number, not self.messages
-                    self.mark()
+                    copies = dict.fromkeys(copy.key for copy in self.copies.get(len(self.compactions) + 1, ()))
+                    self.mark(at for key in copies for at in places[key])
                 self.messages.append({"role": "user", "content": line.content})
-                continue
-            parts = sorted(self.parts[line.response], key=lambda part: part.number)
-            self.model = text_of(line.value["message"].get("model")) or self.model
-            if tree.first[line.response] > since:
-                self.now = seconds_of(parts[0].value.get("timestamp"))
-                self._add_usage(parts)
-            self.messages.append({"role": "assistant", "content": _joined(parts)})
-            if results := sorted(self.results.get(line.response, ()), key=lambda part: part.number):
-                content = _joined(results)
-                if len(results) > 1:  # a single line stays as it is, for the repair to judge
-                    content = sorted(content, key=lambda block: block["type"] != "tool_result")
-                self.messages.append({"role": "user", "content": content})
+            places[line.key] = range(begins, len(self.messages))
+            if self.contexts and (line.number <= since or line.is_again):  # the summary, or kept behind it
+                self.contexts[-1] += places[line.key]
         if self.model is None:  # a compaction left no answer: the model that spoke last goes on
             spoken = (line.value["message"].get("model") for line in reversed(tree.sent) if line.role == "assistant")
             self.model = next(filter(None, map(text_of, spoken)), None)
+
+    def _add_response(self, line: Line, *, is_prompt: bool) -> None:
+        """Add a response with its results, and its usage if its prompt was the list before it."""
+        parts = sorted(self.parts[line.response], key=lambda part: part.number)
+        self.model = text_of(line.value["message"].get("model")) or self.model
+        if is_prompt:
+            self.now = seconds_of(parts[0].value.get("timestamp"))
+            self._add_usage(parts)
+        self.messages.append({"role": "assistant", "content": _joined(parts)})
+        if results := sorted(self.results.get(line.response, ()), key=lambda part: part.number):
+            content = _joined(results)
+            if len(results) > 1:  # a single line stays as it is, for the repair to judge
+                content = sorted(content, key=lambda block: block["type"] != "tool_result")
+            self.messages.append({"role": "user", "content": content})
 
     def _add_usage(self, parts: list[Line]) -> None:
         """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""

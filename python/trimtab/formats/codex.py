@@ -86,10 +86,12 @@ class _Session(Builder):
             text = {"type": "input_text", "text": str(payload.get("message") or "")}
             fresh = [*asked, *([{"type": "message", "role": "user", "content": [text]}] if text["text"] else [])]
         if self.whole:
-            known = {_identity(item) for item in self.messages}
+            known = {_identity(item): at for at, item in enumerate(self.messages)}
             self.is_prompt = self.is_prompt and not known
-            self.compactions.append(len(self.messages))
-            fresh = [*self.messages, *(item for item in fresh if _identity(item) not in known)]
+            made = [item for item in fresh if _identity(item) not in known]
+            known |= {_identity(item): at for at, item in enumerate(made, len(self.messages))}
+            self.mark(known[_identity(item)] for item in fresh)
+            fresh = [*self.messages, *made]
         else:
             self.usage, self.calls = [], []
             stays = {_identity(item) for item in fresh}
@@ -132,6 +134,9 @@ class _Session(Builder):
             del self.messages[first:]
             self.usage = [charged for charged in self.usage if charged.before <= len(self.messages)]
             self.compactions = [at for at in self.compactions if at <= len(self.messages)]
+            self.contexts = [
+                [at for at in context if at < len(self.messages)] for context in self.contexts[: len(self.compactions)]
+            ]
             self.charged = len(self.messages)
 
 

@@ -34,10 +34,17 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     for record in records:
         if not isinstance(record.value, dict) or not session.change(record.value):
             session.skip(record, "no message and no change of one")
+    places: dict[str, range] = {}
+    ends: list[str] = []
     for key, entry in session.entries.items():
+        begins = len(session.messages)
         session.add(key, entry)
+        places[key] = range(begins, len(session.messages))
         if key in session.ends:
             session.mark()
+            ends.append(key)
+    for context, key in zip(session.contexts, ends, strict=False):
+        context += [at for kept in session.ends[key] for at in places.get(kept, ())]
     return session
 
 
@@ -49,14 +56,14 @@ class _Session(GeminiBuilder):
         entries: the file's messages by id, in order.
         replaced: ids of the messages before the last replacement: with `whole`, later prompts do not begin with this
             list; otherwise, usage of the kept messages is for another list.
-        ends: ids of the last message before each replacement.
+        ends: by the id of the last message before each replacement, the ids of the new list.
         answered: ids of the calls with a result.
         open: function names of the open calls by id, oldest first: not all results have an id.
     """
 
     entries: dict[str, dict[str, Any]] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
-    ends: set[str] = field(default_factory=set)
+    ends: dict[str, list[str]] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
     open: dict[str, str] = field(default_factory=dict)
 
@@ -94,7 +101,7 @@ class _Session(GeminiBuilder):
         if before.keys() != stays:
             self.replaced = set(before)
         if not before.keys() <= self.entries.keys():
-            self.ends.add([*before][-1])
+            self.ends[[*before][-1]] = [*self.entries]
         if self.whole:
             new = {key: before.get(key, entry) for key, entry in self.entries.items()}
             self.entries = new if before.keys() <= new.keys() else before | new

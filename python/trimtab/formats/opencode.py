@@ -63,11 +63,24 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     session.leave("reverted messages", count=len(messages) - len(kept))
     visible = _visible(kept, whole=whole)
     session.leave("compacted messages", count=len(kept) - len(visible))
+    begins: dict[str, int] = {}
     for message, session.is_prompt in visible:
+        at = begins[text_of(message["info"].get("id"))] = len(session.messages)
         if is_summary(message):
-            session.mark()
+            marker = next((other for other, _ in visible if other["info"].get("id") == message["info"]["parentID"]), {})
+            session.mark(_before(marker, begins, at))
         session.add(message)
+        if is_summary(message) and whole:
+            session.contexts[-1] += range(at, len(session.messages))
     return session
+
+
+def _before(marker: dict[str, Any], begins: dict[str, int], end: int) -> list[int]:
+    """Return the positions of a compaction's marker, and of the messages that it kept in front of the marker."""
+    start = begins.get(text_of(dict_of(marker.get("info")).get("id")), end)
+    found = markers(marker) if marker else []
+    tail = begins.get(text_of(found[-1].get("tail_start_id")), start) if found else start
+    return [*range(start, end), *range(tail, start)]
 
 
 def pivot(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -53,6 +53,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
             session.is_prompt = at > last
         if _id(event, "id") not in gone:
             session.add(event)
+            session.owners += [_id(event, "id")] * (len(session.messages) - len(session.owners))
             continue
         if text:
             session.messages.append(summary(text))
@@ -83,10 +84,14 @@ class _Session(Builder):
     Attributes:
         refs: call id of each action.
         responses: ids of the added responses.
+        owners: the id of each message's event, with ``whole``.
+        forgotten: ids of the events that condensations removed.
     """
 
     refs: dict[int | str, str] = field(default_factory=dict)
     responses: set[str] = field(default_factory=set)
+    owners: list[int | str] = field(default_factory=list)
+    forgotten: set[int | str] = field(default_factory=set)
 
     def events(self, records: FileRecords) -> list[dict[str, Any]]:
         """Return all events; skip other values."""
@@ -118,7 +123,13 @@ class _Session(Builder):
             self.say("system", message_text)
         elif kind == "condensation":
             if self.whole:
-                self.compact([summary(args["summary"])] if text_of(args.get("summary")) else [])
+                self.forgotten |= _forgotten(args)
+                stays = (
+                    each for each in zip(self.messages, self.owners, strict=False) if each[1] not in self.forgotten
+                )
+                head = [summary(args["summary"])] if text_of(args.get("summary")) else []
+                self.compact(head, [message for message, _ in stays])
+                self.forgotten.add(_id(event, "id"))  # the next summary replaces this one
         elif source == "user":
             given = args["image_urls"] if isinstance(args.get("image_urls"), list) else []
             urls = [url for url in given if isinstance(url, str)]

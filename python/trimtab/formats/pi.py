@@ -14,13 +14,16 @@ does not contain the system prompt and the tools.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._chain import nearest
 from ._parts import Content, base64_part, call, content_of, dict_of, joined, summary, text_of, text_part
 from ._records import FileRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _ENTRY = ("message", "content", "summary", "details")  # details are for the screen
 _MESSAGE = ("content", "command", "output", "summary", "details", "errorMessage")
@@ -40,20 +43,28 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     ends = [i for i, entry in enumerate(path) if entry.kind == "compaction" and not whole]
     last = first = ends[-1] if ends else -1
     if ends:
-        compaction = path[last].value
-        starts = (i for is_first in (_is_first, _follows_first) for i in range(last) if is_first(path[i], compaction))
-        first = next(starts, last)
-        session.say(**summary(compaction.get("summary")))
+        first = _first_kept(path, last)
+        session.say(**summary(path[last].value.get("summary")))
     before = (_model(entry) for entry in reversed(path[: max(first, 0)]))
     session.model = next(filter(None, before), None)
+    begins: list[int] = []
     for i, entry in enumerate(path):
+        begins.append(len(session.messages))
         if not whole:
             session.is_prompt = i > last  # kept messages followed others in their prompts
         if i < first:
             session.leave(entry.kind, "compacted")
         elif i > last or entry.kind != "compaction":
-            session.add(entry.value)
+            tail = _first_kept(path, i) if whole and entry.kind == "compaction" else i
+            session.add(entry.value, session.messages[begins[tail] :])
     return session
+
+
+def _first_kept(path: list[_Entry], last: int) -> int:
+    """Return the place on the path of the first entry that the compaction there kept; its own place without one."""
+    compaction = path[last].value
+    starts = (i for is_first in (_is_first, _follows_first) for i in range(last) if is_first(path[i], compaction))
+    return next(starts, last)
 
 
 @dataclass(slots=True, eq=False)
@@ -132,8 +143,8 @@ class _Session(Builder):
             self.leave(entries[key].kind, "other branch")
         return list(path.values())[::-1]
 
-    def add(self, entry: dict[str, Any]) -> None:
-        """Add an entry."""
+    def add(self, entry: dict[str, Any], tail: Sequence[dict[str, Any]] = ()) -> None:
+        """Add an entry; a compaction kept the messages of `tail`."""
         kind = entry["type"]
         self.leave_fields(entry, _ENTRY, kind)
         if kind == "message":
@@ -143,7 +154,7 @@ class _Session(Builder):
         elif kind == "branch_summary" and text_of(entry.get("summary")):
             self.say(**summary(entry["summary"]))
         elif kind == "compaction":
-            self.compact([summary(entry["summary"])] if text_of(entry.get("summary")) else [])
+            self.compact([summary(entry["summary"])] if text_of(entry.get("summary")) else [], tail)
         elif kind == "model_change":
             self.model = text_of(entry.get("modelId")) or self.model
         else:

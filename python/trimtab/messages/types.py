@@ -165,6 +165,8 @@ class Transcript:
             entry's type first, such as ``user/weird_block``. Unknown fields of a message count if they hold at least
             three words; others (names, numbers, times, settings) are ignored. Entries that gave the model, the system
             prompt, the tools, usage or a compaction do not count, nor copies of messages.
+        contexts: with ``whole``, of each compaction the positions of the messages that the prompt had right after it:
+            its replacement, and the messages that it kept.
         default_window: the window that the agent gives any model unless it is told otherwise, where the file does not
             show which one it has; the smaller of this and the model's is assumed.
         calls: with ``whole``, all billed calls of the session, oldest first; else those since the last compaction.
@@ -188,6 +190,7 @@ class Transcript:
     left_out: dict[str, int] = field(default_factory=dict)
     default_window: int | None = None
     calls: list[BilledCall] = field(default_factory=list, compare=False)
+    contexts: list[list[int]] = field(default_factory=list)
 
 
 def text_of(content: object) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from ..audit.kept import Kept
     from ..compaction.result import Compaction
 
 UNNAMED = "o200k_base"
@@ -61,10 +62,20 @@ def _compaction(done: Compaction[Any]) -> Iterator[Markup]:
             f"{done.plan.messages:,} -> {len(done.messages):,} messages, {done.strategy or done.outcome}{by}{where}",
         ),
         tag("p", done.reason),
+        *_kept(done.kept),
         *failed,
         folded("each edit", tag("pre", str(done.plan))),
         *([folded("the summary that the model reads", tag("pre", done.summary))] if done.summary else []),
     )
+
+
+def _kept(kept: Kept) -> Iterator[Markup]:
+    """Yield how much is kept of what the user said and what was done, and what is gone."""
+    if kept.there or kept.lost:
+        yield tag("p", f"Kept: {kept}.")
+    if kept.lost:
+        gone = (f"{item.kind.removesuffix('s')}, message {item.message}: {item.text}" for item in kept.lost)
+        yield folded("what is gone", tag("pre", "\n".join(gone)))
 
 
 def _transcript(found: Transcript) -> Iterator[Markup]:

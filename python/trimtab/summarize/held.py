@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .. import _core
 from .languages import HEADINGS, NAMES, is_both, language
 from .sections import from_json
-from .text import clean
+from .text import clean, words
 from .units import joined, units
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _FAILS = re.compile(
 )
 _TESTS = re.compile(r"\b(?:tests?|suite|build|lint|checks?)\b", re.IGNORECASE)
 _SPAN = re.compile(r"`([^`]+)`")
-_WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+(?:'[^\W_]+)?")
 
 SHOWN = 20
 """Most claims that a correction names."""
@@ -175,13 +174,13 @@ def _with_missing(
 
 def missing_rules(rules: Iterable[str], text: str) -> list[str]:
     """Return the rules that no line of a text gives."""
-    lines = [_words(line) for line in text.splitlines()]
+    lines = [set(words(line)) for line in text.splitlines()]
     return [rule for rule in rules if not any(_covers(line, rule, ALIKE) for line in lines)]
 
 
 def tells(text: str, request: str) -> bool:
     """Return whether a text tells of a request, in its own words or in others."""
-    return _covers(_words(text), request, LIKE)
+    return _covers(set(words(text)), request, LIKE)
 
 
 def with_rules(
@@ -210,11 +209,11 @@ def _last(left: list[Unit]) -> int | None:
 
 def _facts_missing(text: str, facts: Facts, titles: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """Yield the facts that a text lacks, each as a bullet's text with the number of its heading."""
-    words = _words(text)
-    if facts.request and not _covers(words, facts.request, LIKE):
+    said = set(words(text))
+    if facts.request and not _covers(said, facts.request, LIKE):
         yield 1, f"{titles[5]}: {facts.request}"
     for task, status in facts.tasks:
-        if not _covers(words, task, ALIKE):
+        if not _covers(said, task, ALIKE):
             yield 3, f"{status}: {task}"
     if files := [path for path in facts.written if path.rsplit("/", 1)[-1] not in text]:
         yield 2, f"{titles[4]}: {', '.join(files)}"
@@ -235,12 +234,8 @@ def _inserted(text: str, at: int, titles: tuple[str, ...], lines: list[str]) -> 
     return f"{section}\n{text}".strip() if at == 0 else f"{text}\n\n{section}".strip()
 
 
-def _words(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text)}
-
-
-def _covers(words: set[str], text: str, share: float) -> bool:
+def _covers(said: set[str], text: str, share: float) -> bool:
     """Return whether words have this share of a text's, and all of its numbers."""
-    wanted = _words(text)
+    wanted = set(words(text))
     numbers = {word for word in wanted if word.isdigit()}
-    return len(wanted & words) >= share * len(wanted) and (share < ALIKE or numbers <= words)
+    return len(wanted & said) >= share * len(wanted) and (share < ALIKE or numbers <= said)

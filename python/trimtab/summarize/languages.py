@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
 NAMES: Final = {
     "en": "English",
@@ -63,6 +63,18 @@ HEADINGS: Final = {
     "ko": ("규칙", "요청", "파일", "남은 일", "작성", "첫 요청"),
 }
 """Headings of rules, requests, files and open items, and the words for a written file and the first request."""
+
+_TITLES: Final[dict[Literal["rules", "requests", "decisions", "errors"], str]] = {
+    "rules": "rules reglas règles regeln regras правила 规则 ルール 규칙",
+    "requests": "requests peticiones demandes anfragen pedidos запросы 请求 依頼 요청",
+    "decisions": "decisions decisiones décisions entscheidungen decisões решения 决定 決定 결정",
+    "errors": "errors errores erreurs fehler erros ошибки 错误 エラー 오류",
+}
+
+SECTIONS: Final[dict[str, Literal["rules", "requests", "decisions", "errors"]]] = {
+    title: section for section, titles in _TITLES.items() for title in titles.split()
+}
+"""Sections of an offline summary by their heading in small letters."""
 
 
 def language(text: str) -> str | None:

@@ -14,7 +14,13 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+(?:'[^\W_]+)?")
 _LONG_WORD = re.compile(r"\S{160,}")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case; each character of a script that parts no words is one."""
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def clean(text: str, longest: int = 300) -> str:
