@@ -17,6 +17,7 @@ def evals() -> Any:
     """Imports modules of evals/ by name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(EVALS))
+        import_module("summaries")  # with all that it imports, before a test replaces a part
         yield import_module
 
 

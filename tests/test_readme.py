@@ -34,6 +34,15 @@ def test_the_readmes_commands_work_in_their_order(tmp_path: Path, monkeypatch: p
             )  # lines of a terminal are shorter
 
 
+def test_the_readme_shows_what_audit_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = re.search(r"^\$ trimtab (audit .*)\n```\n\n```text\n(.*?)```", README, flags=re.M | re.S)
+    assert shown
+    assert run("demo").returncode == 0
+    assert run(*shown[1].split()).stdout == shown[2]
+
+
 def test_the_documents_name_targets_that_the_makefile_has() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     named = {name for page in pages for name in re.findall(r"`make ([a-z-]+)[` ]", page.read_text())}
@@ -51,7 +60,7 @@ def test_the_readme_names_the_verbs_and_exit_codes_that_there_are() -> None:
     verbs |= {"hook", "mcp", "doctor", "completion", "demo", "diff", "report", "statusline", "audit"}
     (action,) = (a for a in cli.parser()._actions if a.dest == "verb")
     assert set(action.choices) == verbs
-    assert set(re.findall(r"\btrimtab (\w+)", README)) - {"count", "the"} <= verbs
+    assert set(re.findall(r"\btrimtab (\w+)", README)) - {"count", "the", "in"} <= verbs
     for code in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.UNAVAILABLE, cli.IO, cli.INTERRUPTED):
         assert re.search(rf"\b{code}\b", README)
     assert 2 not in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.IO, cli.INTERRUPTED)

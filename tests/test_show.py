@@ -195,7 +195,7 @@ def test_the_demo_writes_the_example_and_commands_that_work(home: Path) -> None:
     assert done.returncode == 0
     assert (home / "a b" / "session.jsonl").read_bytes() == formats.EXAMPLE.read_bytes()
     commands = [line.split("trimtab ", 1)[1] for line in done.stdout.splitlines() if line.startswith("    trimtab ")]
-    assert [command.split()[0] for command in commands] == ["show", "plan", "compact"]
+    assert [command.split()[0] for command in commands] == ["show", "plan", "compact", "audit"]
     for command in commands:
         assert run(*shlex.split(command)).returncode == 0
     assert run("demo", "a b").returncode == 0

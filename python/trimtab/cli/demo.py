@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +12,19 @@ from .output import print_line
 if TYPE_CHECKING:
     import argparse
 
-DESCRIPTION = "Write the example session that comes with trimtab, and print three commands to try on it."
+DESCRIPTION = "Write the example session that comes with trimtab, and print four commands to try on it."
 EXAMPLES = ("trimtab demo", "trimtab demo ~/try")
 
 NEXT = (
     ("what fills it", "show {file} --window 100k"),
     ("what a compaction would do, and why", "plan {file} --window 100k"),
     ("do it; the last line brings the original back", "compact {file} --window 100k -o {smaller}"),
+    ("what an agent's own compaction of it loses", "audit {compacted}"),
 )
 """What to type next, and what it answers."""
+
+COMPACTED = 150
+"""Lines of the session in front of the agent's compaction; a user's message follows."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -28,22 +33,53 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write ``session.jsonl`` into the folder, and print the next commands.
+    """Write ``session.jsonl``, and the same with a compaction of the agent, into the folder; print what to type next.
 
     Raises:
-        FileExistsError: another ``session.jsonl`` is there; it stays as it is.
+        FileExistsError: another file of such a name is there; it stays as it is.
     """
     from ..formats import EXAMPLE
 
     folder, text = Path(options.folder), EXAMPLE.read_bytes()
-    file = folder / EXAMPLE.name.replace("example", "session")
+    file, compacted = folder / EXAMPLE.name.replace("example", "session"), folder / "compacted.jsonl"
     folder.mkdir(parents=True, exist_ok=True)
-    if file.exists() and file.read_bytes() != text:
-        raise FileExistsError(f"{file} is another file: name another folder, as in trimtab demo DIR")
-    file.write_bytes(text)
+    texts = {file: text, compacted: _compacted(text, EXAMPLE.with_name("example_summary.md").read_text("utf-8"))}
+    for each, content in texts.items():
+        if each.exists() and each.read_bytes() != content:
+            raise FileExistsError(f"{each} is another file: name another folder, as in trimtab demo DIR")
+    for each, content in texts.items():
+        each.write_bytes(content)
     print_line(f"wrote {file}: a coding agent's session of 141 messages. Try next:")
-    names = {"file": shlex.quote(str(file)), "smaller": shlex.quote(str(folder / "smaller.json"))}
+    names = {"file": file, "smaller": folder / "smaller.json", "compacted": compacted}
+    quoted = {name: shlex.quote(str(path)) for name, path in names.items()}
     for answers, command in NEXT:
         print_line(f"  {answers}:")
-        print_line(f"    trimtab {command.format(**names)}")
+        print_line(f"    trimtab {command.format(**quoted)}")
     return 0
+
+
+def _compacted(text: bytes, summary: str) -> bytes:
+    """Return the session with a compaction in the middle, as Claude Code writes one, with this summary."""
+    lines = text.splitlines(keepends=True)
+    last, following = json.loads(lines[COMPACTED - 1]), json.loads(lines[COMPACTED])
+    shared = {key: last[key] for key in ("isSidechain", "cwd", "sessionId", "timestamp")}
+    boundary = {
+        "parentUuid": None,
+        "logicalParentUuid": last["uuid"],
+        "uuid": "c0000000-0000-4000-8000-000000000000",
+        "type": "system",
+        "subtype": "compact_boundary",
+        "compactMetadata": {"trigger": "manual"},
+        **shared,
+    }
+    told = {
+        "parentUuid": boundary["uuid"],
+        "uuid": "c0000001-0000-4000-8000-000000000000",
+        "type": "user",
+        "message": {"role": "user", "content": summary},
+        "isCompactSummary": True,
+        **shared,
+    }
+    following["parentUuid"] = told["uuid"]
+    made = [json.dumps(value, ensure_ascii=False).encode() + b"\n" for value in (boundary, told, following)]
+    return b"".join([*lines[:COMPACTED], *made, *lines[COMPACTED + 1 :]])
