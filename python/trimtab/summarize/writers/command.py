@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, cast
 
 from ..._mask import mask
@@ -73,21 +74,20 @@ class _Runs:
     def __init__(self, words: tuple[str, ...]) -> None:
         self._words = words
         self._running: subprocess.Popen[bytes] | None = None
-        self._closed = False
+        self._starting, self._closed = Lock(), False
 
     def call(self, ask: Ask, _: float | None, /) -> str:
         from subprocess import PIPE, Popen  # noqa: PLC0415 - loaded with the first program
 
-        if self._closed:
-            raise TimeoutError  # nobody waits for the answer
         prompt = render(ask).text.encode()
-        try:
-            process = Popen(self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)  # noqa: S603
-        except OSError as error:
-            raise SummaryError(f"cannot run {self._words[0]}: {error.strerror or error}") from error
-        self._running = process
-        if self._closed:
-            _kill(process)
+        with self._starting:  # a program that starts while the session is closed would outlive it
+            if self._closed:
+                raise TimeoutError  # nobody waits for the answer
+            try:
+                process = Popen(self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)  # noqa: S603
+            except OSError as error:
+                raise SummaryError(f"cannot run {self._words[0]}: {error.strerror or error}") from error
+            self._running = process
         out, stderr = _exchange(process, prompt)
         code = process.wait()
         self._running = None
@@ -103,14 +103,13 @@ class _Runs:
     def close(self) -> None:
         """Kill the process group of a running program."""
         self._closed = True
-        if process := self._running:
-            _kill(process)
+        with self._starting:
+            if process := self._running:
+                _kill(process)
 
 
 def _exchange(process: subprocess.Popen[bytes], prompt: bytes) -> tuple[bytes, str]:
     """Feed the program; return its stdout and the end of its stderr."""
-    from threading import Thread  # noqa: PLC0415
-
     tail: list[bytes] = [b""]
     feeds = Thread(target=_feed, args=(process.stdin, prompt), daemon=True)
     reads = Thread(target=_last, args=(process.stderr, tail), daemon=True)
