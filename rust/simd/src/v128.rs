@@ -15,6 +15,7 @@ pub mod transcode;
 use ops::V;
 
 use crate::kernel::{KEY, Kernel, Line, NEAR, Skipped, WIDE, Work};
+use crate::portable::Portable;
 use crate::{scalar, strings};
 
 /// The page; its instructions need no detection.
@@ -71,15 +72,15 @@ impl Kernel for V128 {
         // Half of a word tells entries apart, nearly always.
         let [a, b, ..]: [[u8; 16]; 4] = bytemuck::cast(*line);
         let halves = ops::even_lanes(ops::load(&a), ops::load(&b));
-        let mut found = ops::mask_32(ops::equal_32(halves, ops::splat_32(low as u32)));
-        while found != 0 {
-            let place = found.trailing_zeros() as usize % 4;
-            if (line[place] ^ low) | (line[place + 4] & mask ^ high) == 0 {
-                return Some(place);
-            }
-            found &= found - 1;
+        let found = ops::mask_32(ops::equal_32(halves, ops::splat_32(low as u32)));
+        if found == 0 {
+            return None;
         }
-        None
+        let place = found.trailing_zeros() as usize % 4;
+        if line[place] == low && (line[place + 4] ^ high) & mask == 0 {
+            return Some(place);
+        }
+        find_slowly(line, [low, high], mask)
     }
 
     #[inline(always)]
@@ -119,6 +120,13 @@ impl Kernel for V128 {
             scalar::transcode(units, out, 0)
         }
     }
+}
+
+/// [`Kernel::find`] where half of a word is equal and the rest differs.
+#[cold]
+#[inline(never)]
+fn find_slowly(line: &Line, key: [u64; 2], mask: u64) -> Option<usize> {
+    Portable.find(line, key, mask)
 }
 
 /// Quotes, backslashes and control characters.
