@@ -52,9 +52,6 @@ fn pages() -> impl Iterator<Item = u8> {
     PAGES.iter().filter(|(.., has)| has()).map(|(_, page, _)| *page)
 }
 
-/// One of so many rounds where a processor is emulated, which takes twenty times as long.
-const SHARE: usize = if cfg!(target_arch = "aarch64") { 20 } else { 1 };
-
 fn random(seed: &mut u64) -> u8 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
     (*seed >> 56) as u8
@@ -63,7 +60,7 @@ fn random(seed: &mut u64) -> u8 {
 #[test]
 fn every_page_means_what_single_bytes_mean() {
     let seed = &mut 1;
-    for round in 0..20_000 / SHARE {
+    for round in 0..20_000 {
         let bytes = std::array::from_fn(|_| if round % 2 == 0 { random(seed) } else { random(seed) % 0x60 + 0x20 });
         let known = std::array::from_fn(|_| random(seed));
         let portable = Everything { bytes: &bytes, known: &known }.run(Portable);
@@ -167,7 +164,7 @@ fn skipped_slowly(bytes: &[u8], mut at: usize) -> (usize, bool) {
 #[test]
 fn a_string_is_skipped_up_to_what_must_be_looked_at() {
     let (bytes, seed) = (br#"abcdefn\\\\\\\\/bfnrt"u0"#, &mut 1);
-    for round in 0..40_000 / SHARE {
+    for round in 0..40_000 {
         let plain = 1 + round % 12;
         let text: Vec<u8> = (0..round % 300)
             .map(|_| {
@@ -209,7 +206,7 @@ fn code_points_are_written_as_a_string_has_them() {
 
 #[test]
 fn every_character_is_written_and_no_surrogate_is_utf8() {
-    for first in (0..0x11_0000).step_by(4 * SHARE) {
+    for first in (0..0x11_0000).step_by(4) {
         let units: [u32; 4] = std::array::from_fn(|n| first + n as u32);
         let text: Option<String> = units.iter().map(|unit| char::from_u32(*unit)).collect();
         for page in pages() {
