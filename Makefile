@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -59,7 +59,7 @@ demo: .venv/release ## compact a recorded session and show what happened
 	@$(BIN)/python examples/demo.py
 
 test: ## format, lints, types, Rust tests, Python tests: what must pass before a change is merged
-	@$(PYTHON) tools/parts.py .venv/checked lint test-rust test-python test-portable
+	@$(PYTHON) tools/parts.py .venv/checked lint test-rust test-python test-v128
 
 test-rust: .venv/checked
 	cargo test --locked --profile checked --workspace --quiet
@@ -67,12 +67,25 @@ test-rust: .venv/checked
 test-python: .venv/checked
 	$(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal $(ARGS)
 
-test-portable: .venv/checked
-	TRIMTAB_SIMD=portable cargo test --locked --profile checked --workspace --lib --tests --quiet
-	TRIMTAB_SIMD=portable $(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal $(ON_ANY_PAGE)
+test-portable test-v128: .venv/checked
+	TRIMTAB_SIMD=$(@:test-%=%) cargo test --locked --profile checked --workspace --lib --tests --quiet
+	TRIMTAB_SIMD=$(@:test-%=%) $(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal $(ON_ANY_PAGE)
 
-# What counts, reads and cuts text by vector instructions, once more without them.
+# What counts, reads and cuts text by vector instructions, once more by narrower ones and without any.
 ON_ANY_PAGE = $(addprefix tests/test_,counter_parts.py claude.py json.py truncate.py)
+
+# The compiler's aarch64 library is rustup's, or that of Debian's rustc-web. An emulated thread hangs where the loader finds
+# the libc of an arm64 package in the place of the cross compiler's.
+ARM := aarch64-unknown-linux-gnu
+ARM_ROOT := /usr/aarch64-linux-gnu
+ARM_RUSTC = $(if $(wildcard $(shell rustc --print target-libdir --target $(ARM))),rustc,/usr/bin/rustc)
+
+test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
+test-aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = \
+	qemu-aarch64 -L $(ARM_ROOT) -E LD_LIBRARY_PATH=$(ARM_ROOT)/lib
+test-aarch64: ## the Rust tests on an emulated aarch64 processor: NEON; CONTRIBUTING.md has the packages
+	RUSTC=$(ARM_RUSTC) cargo test --locked --profile checked --target $(ARM) \
+		-p trimtab-simd -p trimtab-tokens -p trimtab-core --lib --quiet
 
 lint: .venv/checked
 	cargo fmt --all --check
@@ -143,7 +156,7 @@ eval-summaries: evals/summaries.py .venv/dev .venv/release .venv/kit # what comp
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 
-nightly: slow full order clock proof reliability memory memory-python fuzz ## all that takes minutes or hours, on the release build
+nightly: slow full order clock proof reliability memory memory-python test-portable test-aarch64 fuzz ## all that takes minutes or hours, on the release build
 	cargo clippy --locked -p trimtab-core --no-default-features --quiet -- -D warnings
 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file

@@ -5,6 +5,8 @@ equal strings made afresh (warm), so that no library can recognize a string by i
 of text that the library has never seen, on warm tables: every second text of the corpus is counted before, the others
 are measured. ``chat`` has no such row, because its messages overlap.
 
+``--page v128`` adds rows of trimtab with these vector instructions, whatever the processor has.
+
 Libraries take turns, round by round. One thread is CPU time on one core, two threads are wall time on two. No library
 caches whole texts. ``tokenizers`` gets a tenth of each corpus, because it takes minutes for all of it.
 
@@ -32,6 +34,8 @@ SLOW = {"tokenizers": 0.1}
 """Share of each corpus that a library counts."""
 WARM = 2
 """Warm passes of a process; a row has the median of all rounds' passes."""
+PAGES = ("avx2", "v128", "portable")
+"""Vector instructions that ``TRIMTAB_SIMD`` names."""
 UNSEEN = ", unseen"
 """End of the name of a corpus of which one half is counted before the other is measured."""
 
@@ -92,10 +96,12 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
     }
 
 
-def measured(*job: str) -> dict:
-    """``work`` in a process of its own."""
-    command = [sys.executable, __file__, "--work", *job]
-    run = subprocess.run(command, env=os.environ | _rivals.NO_BLAS_THREAD, capture_output=True, text=True, check=False)
+def measured(row: str, *job: str) -> dict:
+    """``work`` in a process of its own; the row of a library may name a page of vector instructions."""
+    library, _, page = row.partition(" ")
+    command = [sys.executable, __file__, "--work", library, *job]
+    environment = os.environ | _rivals.NO_BLAS_THREAD | ({"TRIMTAB_SIMD": page} if page else {})
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if run.returncode:
         return {"failed": (run.stderr.strip().splitlines() or ["no message"])[-1]}
     return json.loads(run.stdout)
@@ -152,11 +158,12 @@ def table(rows: list[Row]) -> None:
             )
         wrong = "?" if row.mismatches is None else str(row.mismatches)
         print(
-            f"  {row.library:11} cold {row.cold_mb_s:6.1f} ({row.cold_spread[0]:.0f}-{row.cold_spread[1]:.0f})"
+            f"  {row.library:16} cold {row.cold_mb_s:6.1f} ({row.cold_spread[0]:.0f}-{row.cold_spread[1]:.0f})"
             f"  warm {row.warm_mb_s:6.1f} ({row.warm_spread[0]:.0f}-{row.warm_spread[1]:.0f}) MB/s"
             f"  load {row.load_ms:7.1f} ms  memory {row.memory_mb:6.1f} MB  mismatches {wrong:>3}{ratio}"
         )
-    exact = [row for row in rows if row.library not in {"trimtab", "tiktoken"} and row.mismatches == 0]
+    rivals = [row for row in rows if row.library != "tiktoken" and not row.library.startswith("trimtab")]
+    exact = [row for row in rivals if row.mismatches == 0]
     if ours and len(exact) >= 2:
         cold, warm = max(row.cold_mb_s for row in exact), max(row.warm_mb_s for row in exact)
         print(f"  fastest exact rival: {ours.cold_mb_s / cold:.2f} x cold, {ours.warm_mb_s / warm:.2f} x warm")
@@ -182,6 +189,7 @@ def main() -> int:
     parser.add_argument("--corpus", choices=_corpora.NAMES, action="append")
     parser.add_argument("--threads", type=int, choices=(1, 2), action="append")
     parser.add_argument("--library", choices=tuple(_rivals.LIBRARIES), action="append")
+    parser.add_argument("--page", choices=PAGES, action="append", default=[])
     parser.add_argument("--small", action="store_true", help="small corpora, to try the bench")
     parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -194,6 +202,7 @@ def main() -> int:
     for missing in sorted(set(_rivals.LIBRARIES) - set(versions)):
         print(f"{missing} is not installed: no rows for it")
     libraries = {name: v for name, v in versions.items() if not options.library or name in options.library}
+    libraries |= {f"trimtab {page}": versions["trimtab"] for page in options.page}
     installed = ", ".join(f"{name} {version}" for name, version in libraries.items())
     print(f"{_rivals.machine()}, {options.rounds} rounds\n{installed}")
     rows: list[Row] = []
@@ -212,7 +221,7 @@ def main() -> int:
             rows += new
     OUT.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     print(f"\n{len(rows)} rows in {OUT.relative_to(OUT.parent.parent)}")
-    return int(any(row.mismatches for row in rows if row.library == "trimtab"))
+    return int(any(row.mismatches for row in rows if row.library.startswith("trimtab")))
 
 
 def show(rows: list[Row], texts: list[str]) -> None:

@@ -19,13 +19,16 @@ ENTRIES = {f"{WINDOWS}apply", f"{WINDOWS}pad"}
 
 @cache
 def functions() -> dict[str, set[str]]:
-    """The functions of our crates that use 256-bit registers, and those of the standard library's AVX2 intrinsics."""
+    """The functions of our crates that use 256-bit registers, and those of intrinsics.
+
+    These are AVX2's of the standard library, and the operations of the 128-bit page.
+    """
     if not (shutil.which("objdump") and shutil.which("nm")):
         pytest.skip("binutils is not installed")
     symbols = subprocess.run(["nm", "-C", _core.__file__], capture_output=True, text=True, check=True).stdout
     if OWN not in symbols:
         pytest.skip("the library has no AVX2 page, or no symbols")
-    intrinsics = set(re.findall(r"\S*core_arch::x86::avx2::\S*", symbols))
+    intrinsics = set(re.findall(r"\S*core_arch::x86::avx2::\S*|trimtab_simd::v128::ops::\S*", symbols))
     apart = set(re.findall(r"trimtab_tokens::bpe::pretokenize::windows::\S*", symbols)) - ENTRIES
     command = ["objdump", "-d", "-C", "--no-show-raw-insn", _core.__file__]
     wide, name = set(), ""

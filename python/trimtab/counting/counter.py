@@ -86,7 +86,7 @@ class Counter(_core.Counter):
         return f"<Counter: {self.engine}>"
 
     def explain(self) -> str:
-        """Return the engine's name, its vector instructions ("avx2" or "portable"), and its error.
+        """Return the engine's name, its vector instructions ("avx2", "v128" or "portable"), and its error.
 
         Of a file's vocabulary that the engine does not know: why the crate ``tokenizers`` counts in its place.
         """
@@ -94,7 +94,8 @@ class Counter(_core.Counter):
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
             exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"
-        engine = f"{self.engine} ({_core.SIMD})" if self.engine.startswith("trimtab ") else self.engine
+        page = f" ({_core.SIMD})" if _core.SIMD and self.engine.startswith("trimtab ") else ""
+        engine = f"{self.engine}{page}"
         if self.fallback:
             exact += f", and slow: {self.fallback[:LONGEST_REASON]}"
         if self.prompt is None:

@@ -1,20 +1,18 @@
 //! The page for x86-64 processors with AVX2 and the bit instructions that came with it.
 #![allow(unsafe_code)]
 
-mod strings;
-mod transcode;
-
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_and_si128, _mm_or_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_pd,
-    _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256,
-    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
-    _mm256_sub_epi8,
+    _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
+    _mm256_movemask_pd, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_sub_epi8,
 };
 
 use bytemuck::cast;
 
 use crate::kernel::{KEY, Kernel, Line, NEAR, Skipped, WIDE, Work};
-use crate::scalar::find_special;
+use crate::strings;
+use crate::v128::transcode;
 
 /// Proof that the features of [`run`] were detected.
 #[derive(Clone, Copy)]
@@ -98,15 +96,19 @@ impl Kernel for Avx2 {
     #[inline(always)]
     fn first_special(self, bytes: &[u8; NEAR]) -> usize {
         // SAFETY: as above.
-        unsafe { strings::first(bytes) }
+        unsafe { first_special(bytes) }
     }
 
     #[inline(always)]
     fn skip_string(self, bytes: &[u8], at: usize) -> Skipped {
         // SAFETY: as above.
-        let skipped = unsafe { strings::skip(bytes, at) };
-        let is_near_end = skipped.at + WIDE > bytes.len();
-        if is_near_end { Skipped { at: find_special(bytes, skipped.at), ..skipped } } else { skipped }
+        unsafe { skip(bytes, at) }
+    }
+
+    #[inline(always)]
+    fn simple_escapes(self, window: [__m256i; 2]) -> u64 {
+        // SAFETY: as above.
+        unsafe { simple_escapes(window) }
     }
 
     #[inline(always)]
@@ -118,8 +120,44 @@ impl Kernel for Avx2 {
     #[inline(always)]
     fn transcode(self, units: &[u32], out: &mut [u8]) -> usize {
         // SAFETY: as above.
-        unsafe { transcode::transcode(units, out) }
+        unsafe { transcode(units, out) }
     }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn first_special(window: &[u8; NEAR]) -> usize {
+    let window: __m256i = cast(*window);
+    let is = |byte: u8| _mm256_cmpeq_epi8(window, _mm256_set1_epi8(byte.cast_signed()));
+    let control = _mm256_cmpeq_epi8(_mm256_min_epu8(window, _mm256_set1_epi8(0x1f)), window);
+    let stops = _mm256_or_si256(_mm256_or_si256(is(b'"'), is(b'\\')), control);
+    _mm256_movemask_epi8(stops).trailing_zeros() as usize
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn skip(bytes: &[u8], at: usize) -> Skipped {
+    strings::skip(Avx2(()), bytes, at)
+}
+
+/// A byte is the second of an escape if the table entries of its two halves share a bit.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn simple_escapes([low, high]: [__m256i; 2]) -> u64 {
+    let twice = |table: [u8; 16]| _mm256_broadcastsi128_si256(cast(table));
+    let by_low = twice([0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1]);
+    let by_high = twice([0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let found = |half| {
+        let high = _mm256_and_si256(_mm256_srli_epi16::<4>(half), _mm256_set1_epi8(15));
+        let common = _mm256_and_si256(_mm256_shuffle_epi8(by_low, half), _mm256_shuffle_epi8(by_high, high));
+        u64::from(_mm256_movemask_epi8(_mm256_cmpgt_epi8(common, _mm256_setzero_si256())).cast_unsigned())
+    };
+    found(low) | found(high) << 32
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn transcode(units: &[u32], out: &mut [u8]) -> usize {
+    // SAFETY: the function is compiled for the shuffle.
+    unsafe { transcode::transcode(units, out) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]

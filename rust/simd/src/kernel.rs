@@ -70,6 +70,12 @@ pub trait Kernel: Copy {
     /// escape that it cannot judge, or the end of `bytes`.
     fn skip_string(self, bytes: &[u8], at: usize) -> Skipped;
 
+    /// The second bytes of two-byte escapes other than `"`, `\\` and n, which may be among them: `/`, b, f, r, t.
+    #[inline(always)]
+    fn simple_escapes(self, window: Self::Window) -> u64 {
+        [b'/', b'b', b'f', b'r', b't'].into_iter().fold(0, |found, byte| found | self.equal(window, byte))
+    }
+
     /// First bytes of the two-byte characters in the bitmap `known`, which has a bit for sixteen characters. The index is the
     /// low half of the first byte; bits 0 to 3 are for C0 to CF, bits 4 to 7 for D0 to DF.
     #[inline(always)]

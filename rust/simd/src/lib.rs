@@ -5,7 +5,7 @@
 //!
 //! Work must be inlined into the page's own function, or its vector instructions become calls: `#[inline(always)]` on
 //! each `Work::run` and on each function that takes a kernel, and no closure bound by `let` around a kernel's methods.
-#![deny(unsafe_code)] // allowed in avx2.rs, in the dispatch and in the prefetch
+#![deny(unsafe_code)] // allowed in avx2.rs, v128.rs and v128/, in the dispatch and in the prefetch
 #![allow(clippy::inline_always)] // see above
 #![allow(clippy::cast_possible_truncation)] // indices in a window are below 64
 
@@ -14,6 +14,10 @@ mod avx2;
 mod kernel;
 mod portable;
 mod scalar;
+#[cfg(v128)]
+mod strings;
+#[cfg(v128)]
+mod v128;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -28,24 +32,36 @@ type Page = (&'static str, u8, fn() -> bool);
 const PAGES: &[Page] = &[
     #[cfg(avx2)]
     ("avx2", AVX2, has_avx2),
+    #[cfg(v128)]
+    ("v128", V128, || true),
     ("portable", PORTABLE, || true),
 ];
 
 const PORTABLE: u8 = 1;
+#[cfg(v128)]
+const V128: u8 = 2;
 #[cfg(avx2)]
-const AVX2: u8 = 2;
+const AVX2: u8 = 3;
 
 /// The page in use; 0 before the first call of [`run`].
 static PAGE: AtomicU8 = AtomicU8::new(0);
 
 /// Runs `work` on the page of this processor, or on the one that `TRIMTAB_SIMD` names.
 #[inline]
-#[allow(unsafe_code)]
 pub fn run<W: Work>(work: W) -> W::Output {
-    match page() {
+    run_on(page(), work)
+}
+
+/// Runs `work` on a page that this processor has.
+#[inline]
+#[allow(unsafe_code)]
+fn run_on<W: Work>(page: u8, work: W) -> W::Output {
+    match page {
         #[cfg(avx2)]
         // SAFETY: the page is chosen where all features that the function is compiled for were detected.
         AVX2 => unsafe { avx2::run(work) },
+        #[cfg(v128)]
+        V128 => v128::run(work),
         _ => work.run(Portable),
     }
 }
@@ -160,7 +176,12 @@ pub fn prefetch_at(address: usize) {
         // effect.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above; there is no intrinsic of it yet.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
 }
 

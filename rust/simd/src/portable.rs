@@ -1,7 +1,7 @@
 //! The page for any processor: eight bytes a word.
 //!
-//! Beside an AVX2 page it serves processors of before 2013 alone. The masks are functions there, not inlined: 120 KB less
-//! in the library, a third more time on this page.
+//! Beside another page it serves tests alone. The masks are functions there, not inlined: 120 KB less in the library, a
+//! third more time on this page.
 
 use crate::kernel::{KEY, Kernel, Line, NEAR, Skipped, WIDE};
 use crate::scalar::find_special;
@@ -56,26 +56,26 @@ impl Kernel for Portable {
         bytemuck::cast(*bytes)
     }
 
-    #[cfg_attr(avx2, inline(never))]
-    #[cfg_attr(not(avx2), inline(always))]
+    #[cfg_attr(v128, inline(never))]
+    #[cfg_attr(not(v128), inline(always))]
     fn non_ascii(self, window: [u64; 8]) -> u64 {
         gather(window.map(|word| word & TOPS))
     }
 
-    #[cfg_attr(avx2, inline(never))]
-    #[cfg_attr(not(avx2), inline(always))]
+    #[cfg_attr(v128, inline(never))]
+    #[cfg_attr(not(v128), inline(always))]
     fn equal(self, window: [u64; 8], byte: u8) -> u64 {
         gather(window.map(|word| zeros(word ^ (ONES * u64::from(byte)))))
     }
 
-    #[cfg_attr(avx2, inline(never))]
-    #[cfg_attr(not(avx2), inline(always))]
+    #[cfg_attr(v128, inline(never))]
+    #[cfg_attr(not(v128), inline(always))]
     fn within(self, window: [u64; 8], first: u8, last: u8) -> u64 {
         gather(window.map(|word| between(word, first, last)))
     }
 
-    #[cfg_attr(avx2, inline(never))]
-    #[cfg_attr(not(avx2), inline(always))]
+    #[cfg_attr(v128, inline(never))]
+    #[cfg_attr(not(v128), inline(always))]
     fn letters(self, window: [u64; 8]) -> u64 {
         gather(window.map(|word| between(word | (ONES * 0x20), b'a', b'z')))
     }
