@@ -163,7 +163,10 @@ slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test
 	@$(BIN)/python -m pytest -s --show-capture=no -m slow $(ARGS)
 
 order: .venv/checked # the tests of make test three times in a random order, whose seeds are printed
-	@for run in 1 2 3; do $(BIN)/python -m pytest -p no:benchmark -p randomly -n 2 --dist worksteal $(ARGS) || exit 1; done
+	@for run in 1 2 3; do \
+		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d " "); echo "--randomly-seed=$$seed"; \
+		$(BIN)/python -m pytest -p no:benchmark -p randomly --randomly-seed=$$seed -n 2 --dist worksteal $(ARGS) || exit 1; \
+	done
 
 # Debian's faketime breaks time.sleep of CPython; that of the package fakes no clock but the date's. The date is an offset,
 # so that it goes on in every process that a test starts.
