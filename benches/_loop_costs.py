@@ -106,7 +106,9 @@ def list_rows(scale: int) -> Iterator[Row]:
     for name, goal in (("memory", 5.0 / scale), ("SQLite", None)):
         yield one(f"store of {length:,} messages in {name}", "s", partial(store, name, messages), goal, rounds=2)
     zone = tuple(_loop_lists.long(5_000 // scale, _loop_lists.string))
-    ask = trimtab.Ask(messages=zone, provider="anthropic", max_tokens=4_000, count=trimtab.Counter("o200k_base").count)
+    ask = trimtab.summarize.Ask(
+        messages=zone, provider="anthropic", max_tokens=4_000, count=trimtab.Counter("o200k_base").count
+    )
     name = f"offline summary of {len(zone):,} messages of 700 bytes"
     yield one(name, "ms", lambda: 1000 * spent(lambda: offline(ask)), 300 / scale, rounds=5)
 

@@ -232,7 +232,7 @@ def test_deleting_an_event_or_a_session_deletes_its_rows(archive: SqlArchive) ->
 
 
 def test_no_lock_is_held_while_a_model_is_called(archive: SqlArchive) -> None:
-    def writer(_: trimtab.Ask) -> str:
+    def writer(_: trimtab.summarize.Ask) -> str:
         commit(archive, "meanwhile", [said("of another session")], session="other")
         assert archive.sessions()[0].messages > 0, "the originals are stored before the model is asked"
         assert archive.history("s") == []

@@ -73,7 +73,7 @@ def test_awaited_compactions_of_one_session_are_serialized_or_conflict(
     archive: PostgresArchive, tmp_path: Path
 ) -> None:
     async def crowd(archive: SqlArchive) -> list:
-        async def writer(_: trimtab.Ask) -> str:
+        async def writer(_: trimtab.summarize.Ask) -> str:
             await asyncio.sleep(chance.uniform(0, 0.02))
             return "a summary"
 

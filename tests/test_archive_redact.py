@@ -51,9 +51,9 @@ def calls(count: int, first: int = 0) -> list[dict[str, Any]]:
 
 
 def test_no_text_that_is_stored_escapes_redaction(tmp_path: Path) -> None:
-    asked: list[trimtab.Ask] = []
+    asked: list[trimtab.summarize.Ask] = []
 
-    def writer(ask: trimtab.Ask) -> str:
+    def writer(ask: trimtab.summarize.Ask) -> str:
         asked.append(ask)
         return f"It is done, and the summary repeats {SECRET}. It is done."
 
@@ -87,7 +87,7 @@ def test_no_text_that_is_stored_escapes_redaction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ["default", "sven", "goat"])
 def test_an_error_that_repeats_a_secret_is_stored_without_it(policy: str, tmp_path: Path) -> None:
-    def failing(_: trimtab.Ask) -> str:
+    def failing(_: trimtab.summarize.Ask) -> str:
         raise RuntimeError(f"400: bad key {SECRET}")
 
     url = f"sqlite:///{tmp_path / 'a.db'}"

@@ -126,7 +126,7 @@ def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_
     url = f"sqlite:///{tmp_path / 'a.db'}"
     other = trimtab.Compactor(MODEL, archive=url).session("s")
 
-    def overtaken(_: trimtab.Ask) -> str:
+    def overtaken(_: trimtab.summarize.Ask) -> str:
         other.compact(talk(), target_share=0.4)
         return "too late"
 
@@ -140,7 +140,7 @@ def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_
 def test_redacted_text_is_neither_stored_nor_summarized(tmp_path: Path) -> None:
     asked = []
 
-    def writer(ask: trimtab.Ask) -> str:
+    def writer(ask: trimtab.summarize.Ask) -> str:
         asked.append(ask)
         return "a summary"
 

@@ -233,7 +233,7 @@ def test_a_compaction_says_what_it_kept_when_it_is_asked_and_so_does_its_event()
     assert "kept" not in vars(done.lists)
     assert str(done.kept) == "1 of 1 rule, 2 of 2 requests, 1 of 1 task, 1 of 1 file"
     assert done.kept.lost == ()
-    (event,) = [one for one in events if isinstance(one, trimtab.Compacted)]
+    (event,) = [one for one in events if isinstance(one, trimtab.events.Compacted)]
     assert event.kept is done.kept
 
 

@@ -18,12 +18,13 @@ from support.checker import check
 from support.models import CLAUDE, GPT, GPT_SMALL
 from support.scale import scaled
 from support.transcripts import PROVIDERS, specs, transcript
-from trimtab import Compacted, FellBack, Refused, Review, Verdict
+from trimtab import Review, Verdict
 from trimtab.archive import Stored
 from trimtab.archive.sqlite import SqliteArchive
 from trimtab.compaction.effects import Commit, Store, Write
 from trimtab.compaction.flow import compaction
 from trimtab.compaction.settings import target_of
+from trimtab.events import Compacted, FellBack, Refused
 from trimtab.messages.envelope import unwrap, wrap
 from trimtab.session.call import Call
 
@@ -118,7 +119,7 @@ def test_an_asynchronous_summarizer_and_hook_are_awaited() -> None:
         asked.append(review.trigger)
         return None
 
-    async def writer(ask: trimtab.Ask) -> str:
+    async def writer(ask: trimtab.summarize.Ask) -> str:
         await asyncio.sleep(0)
         return f"{len(ask.messages)} messages"
 
@@ -180,7 +181,7 @@ def test_a_listener_that_raises_is_logged_and_never_fatal(caplog: pytest.LogCapt
     ],
 )
 def test_a_failing_summarizer_is_replaced_by_the_offline_one(answer: object, reason: str) -> None:
-    def writer(_: trimtab.Ask) -> object:
+    def writer(_: trimtab.summarize.Ask) -> object:
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -195,7 +196,7 @@ def test_a_failing_summarizer_is_replaced_by_the_offline_one(answer: object, rea
 
 
 def test_where_no_summary_can_be_had_the_zone_is_dropped_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(_: trimtab.Ask) -> str:
+    def nothing(_: trimtab.summarize.Ask) -> str:
         return ""
 
     monkeypatch.setattr("trimtab.summarize.offline.offline", nothing)
@@ -238,7 +239,7 @@ def test_an_archive_that_fails_stops_before_a_model_is_asked() -> None:
 def test_a_second_compaction_updates_the_summary_and_nests_none() -> None:
     asks = []
 
-    def writer(ask: trimtab.Ask) -> str:
+    def writer(ask: trimtab.summarize.Ask) -> str:
         asks.append(ask)
         return f"summary number {len(asks)}"
 
@@ -385,7 +386,7 @@ def test_a_listener_that_would_have_to_be_awaited_is_an_argument_mistake() -> No
 
 @pytest.mark.parametrize("name", ["drop", "error", "offline"])
 def test_a_summarizer_of_any_name_is_called(name: str) -> None:
-    def writer(_: trimtab.Ask) -> str:
+    def writer(_: trimtab.summarize.Ask) -> str:
         return "mine"
 
     writer.__name__ = name
@@ -395,7 +396,7 @@ def test_a_summarizer_of_any_name_is_called(name: str) -> None:
 
 
 def test_a_summarizer_that_stops_iterating_falls_back_and_never_hangs() -> None:
-    def writer(_: trimtab.Ask) -> str:
+    def writer(_: trimtab.summarize.Ask) -> str:
         return next(iter(()))
 
     cm = trimtab.Compactor(MODEL, summarizer=writer)
@@ -407,7 +408,7 @@ def test_messages_that_arrive_meanwhile_are_kept() -> None:
     messages = talk()
     late = {"role": "user", "content": "one more thing"}
 
-    async def writer(_: trimtab.Ask) -> str:
+    async def writer(_: trimtab.summarize.Ask) -> str:
         messages.append(late)
         return "what was"
 

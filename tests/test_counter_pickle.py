@@ -10,7 +10,8 @@ import pytest
 
 from support.models import CLAUDE, CLAUDE_BOUND, GPT
 from support.transcripts import transcript
-from trimtab import Counter, Estimate
+from trimtab import Counter
+from trimtab.counting import Estimate
 
 TEXT = "hello world, 12345 日本語\n"
 MADE = {

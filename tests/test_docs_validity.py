@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import get_args
 
 import codes
-from trimtab import Provider
 from trimtab.messages.types import Repaired
+from trimtab.models import Provider
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "validity.md").read_text()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import pickle
 import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,11 +22,17 @@ from trimtab.policies import POLICIES
 MODEL = CLAUDE
 LONG = [{"role": ("user", "assistant")[n % 2], "content": f"step {n} " + "word " * 300} for n in range(200)]
 PACKAGES = "archive compaction config counting errors events formats hooks models planning policies session summarize"
-CLASSES = [
-    value
-    for name in trimtab.__all__
-    if isinstance(value := getattr(trimtab, name), type) and value.__module__.startswith("trimtab")
-]
+PUBLIC = {name: getattr(trimtab, name) for name in trimtab.__all__} | {
+    f"{package}.{name}": getattr(getattr(trimtab, package), name)
+    for package in trimtab.MORE
+    for name in getattr(trimtab, package).__all__
+}
+"""The public names: the door's, and those of packages with names of their own."""
+CLASSES = list(
+    dict.fromkeys(
+        value for value in PUBLIC.values() if isinstance(value, type) and value.__module__.startswith("trimtab")
+    )
+)
 
 
 @pytest.mark.parametrize("name", PACKAGES.split())
@@ -31,6 +40,35 @@ def test_a_package_is_there_without_an_import_of_its_own(name: str) -> None:
     code = f"import trimtab; print(trimtab.{name}.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"trimtab.{name}"
+
+
+def test_the_door_is_one_list_of_at_most_45_names() -> None:
+    """The stub is what type checkers read; its names are the table's."""
+    stub = ast.parse(Path(__file__).parents[1].joinpath("python/trimtab/__init__.pyi").read_text(encoding="utf-8"))
+    named = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert named - trimtab.PACKAGES == set(trimtab.__all__)
+    assert named >= trimtab.PACKAGES
+    assert len(trimtab.__all__) <= 45
+    assert dir(trimtab) == sorted(trimtab.__all__)
+
+
+@pytest.mark.parametrize("package", ["", *trimtab.MORE])
+def test_a_stub_has_the_names_of_its_package(package: str) -> None:
+    file = Path(__file__).parents[1] / "python/trimtab" / package / "__init__.pyi"
+    for node in ast.parse(file.read_text(encoding="utf-8")).body if file.exists() else ():
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            home = import_module(".".join(filter(None, ("trimtab", package, node.module))))
+            assert getattr(getattr(trimtab, package) if package else trimtab, alias.name) is (
+                getattr(home, alias.name) if node.module else getattr(trimtab, alias.name)
+            )
+
+
+def test_a_name_of_a_package_may_be_written_without_it() -> None:
+    for name, value in PUBLIC.items():
+        assert getattr(trimtab, name.rpartition(".")[2]) is value or name.rpartition(".")[2] in trimtab.__all__
+    with pytest.raises(AttributeError, match="module 'trimtab' has no attribute 'Cut'"):
+        _ = trimtab.Cut
 
 
 @pytest.mark.parametrize("name", sorted(set(trimtab.__all__) - {"__version__"}))
@@ -51,8 +89,8 @@ def made() -> dict[str, Any]:
     cm = trimtab.Compactor(MODEL, archive="memory")
     done = cm.compact(LONG, target_share=0.3)
     rows = tuple(range(5_000))
-    zone = trimtab.Summarize(0, 5_000, 2_000, rows)
-    ask: list[trimtab.Ask] = []
+    zone = trimtab.planning.Summarize(0, 5_000, 2_000, rows)
+    ask: list[trimtab.summarize.Ask] = []
     trimtab.Compactor(MODEL, summarizer=lambda one: ask.append(one) or "a summary").compact(LONG, target_share=0.3)
     several = [*POLICIES.values(), *(POLICIES[name].keep for name in POLICIES)]
     stages = [s for p in POLICIES.values() for s in (p.prune, p.summarize, p.place, p.ingest, p.emergency, p.trigger)]
@@ -60,8 +98,13 @@ def made() -> dict[str, Any]:
         *(cm, done, done.plan, cm.fit(LONG), cm.stats(LONG), cm.budget(), cm.policy, cm.archive, ask[0], zone),
         *(trimtab.Model.named(MODEL), trimtab.Counter("o200k_base"), trimtab.Counter.for_model(MODEL)),
         *(trimtab.repair(LONG, provider="anthropic"), trimtab.Transcript(LONG, "anthropic", "anthropic")),
-        *(trimtab.Prune(rows), trimtab.Truncate(rows, 5), trimtab.StripThinking(rows), trimtab.Drop(0, 9, "n" * 999)),
-        *(trimtab.Answer("word " * 999), trimtab.Ledger.of(LONG, counter=trimtab.Counter.for_model(MODEL))),
+        *(
+            trimtab.planning.Prune(rows),
+            trimtab.planning.Truncate(rows, 5),
+            trimtab.planning.StripThinking(rows),
+            trimtab.planning.Drop(0, 9, "n" * 999),
+        ),
+        *(trimtab.summarize.Answer("word " * 999), trimtab.Ledger.of(LONG, counter=trimtab.Counter.for_model(MODEL))),
         *(trimtab.Problem(0, 0, "c" * 999, "m" * 999, "f" * 999), *several, *(s for s in stages if s is not None)),
     ]
     return {f"{type(value).__name__}-{n}": value for n, value in enumerate(values)}
@@ -100,7 +143,7 @@ def test_an_unknown_session_is_an_error_of_its_own() -> None:
 def test_a_second_compaction_of_a_named_session_meanwhile_is_refused() -> None:
     refused = []
 
-    def meanwhile(_: trimtab.Ask) -> str:
+    def meanwhile(_: trimtab.summarize.Ask) -> str:
         with pytest.raises(trimtab.BusyError, match="'talk' is being compacted") as caught:
             cm.compact(LONG, target_share=0.3)
         refused.append(caught.value)
@@ -118,7 +161,7 @@ def test_a_second_compaction_of_a_named_session_meanwhile_is_refused() -> None:
 def test_an_unnamed_compactor_serves_several_conversations_at_once() -> None:
     inner = []
 
-    def meanwhile(_: trimtab.Ask) -> str:
+    def meanwhile(_: trimtab.summarize.Ask) -> str:
         if not inner:
             inner.append(None)
             inner[0] = cm.compact(LONG[:100], target_share=0.3)
@@ -169,7 +212,7 @@ def test_every_parameter_of_a_compactors_method_is_documented(name: str) -> None
         assert parameters(method) <= documented(method.__doc__)
 
 
-@pytest.mark.parametrize("name", [name for name in trimtab.__all__ if inspect.isfunction(getattr(trimtab, name))])
+@pytest.mark.parametrize("name", [name for name, value in PUBLIC.items() if inspect.isfunction(value)])
 def test_every_parameter_of_a_public_function_is_documented(name: str) -> None:
-    function = getattr(trimtab, name)
+    function = PUBLIC[name]
     assert parameters(function) <= documented(function.__doc__)

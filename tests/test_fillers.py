@@ -75,7 +75,7 @@ def test_a_notice_goes_with_the_line_that_needed_it() -> None:
 def test_no_summarizer_is_sent_a_notice(policy: str) -> None:
     asks = []
 
-    def write(ask: trimtab.Ask) -> str:
+    def write(ask: trimtab.summarize.Ask) -> str:
         asks.append(ask)
         return "nothing to report"
 

@@ -14,8 +14,9 @@ from werkzeug import Response
 import trimtab
 from support.models import CLAUDE_MILLION, GEMINI, GPT
 from support.transcripts import transcript
-from trimtab import Compactor, Counter, CountError, Keep, Messages, Model, Transcript, Usage, read
+from trimtab import Compactor, Counter, CountError, Model, Transcript, Usage, read
 from trimtab.messages.types import Charged
+from trimtab.planning import Keep, Messages
 from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
 from trimtab.policies import POLICIES
 from trimtab.session.memory import CHARGES

@@ -11,10 +11,10 @@ import pytest
 import trimtab
 from support import transcripts
 from support.models import CLAUDE, GPT_SMALL
-from trimtab import Limits, events, hooks
+from trimtab import events, hooks
 from trimtab.messages.types import text_of, whole_calls
 from trimtab.policies import POLICIES
-from trimtab.summarize import Function, render
+from trimtab.summarize import Function, Limits, render
 
 MODEL = CLAUDE
 

@@ -104,7 +104,7 @@ def test_files_do_not_import_each_other_in_circles() -> None:
 
 def test_the_root_holds_the_door_alone() -> None:
     names = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix != ".so"}
-    door = {"__init__.py", "__main__.py", "py.typed", "_core.pyi", "errors.py", "hooks.py", "events.py"}
+    door = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed", "_core.pyi", "errors.py", "hooks.py", "events.py"}
     assert names == door | {"_home.py", "_lazy.py", "_log.py", "_mask.py", "_repr.py"}
 
 
@@ -160,7 +160,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert "trimtab._core" in loaded
     heavy = {"numpy", "asyncio", "sqlite3", "logging", "dataclasses", "argparse", "hashlib"}
     assert not heavy & {name.split(".")[0] for name in loaded}
-    assert [name for name in loaded if name.startswith("trimtab.")] == ["trimtab._core"]
+    assert [name for name in loaded if name.startswith("trimtab.")] == ["trimtab._core", "trimtab._lazy"]
 
 
 def test_counting_needs_no_numpy() -> None:

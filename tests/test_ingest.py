@@ -17,9 +17,10 @@ import oracle
 import trimtab
 from support.models import CLAUDE, GEMINI_UNSIGNED, GPT, GPT_SMALL
 from support.scale import scaled
-from trimtab import Compactor, Ingest, Policy
+from trimtab import Compactor, Policy
 from trimtab.archive import open_archive
 from trimtab.ledger.columns import Kind
+from trimtab.planning import Ingest
 from trimtab.policies import POLICIES
 
 MODEL = CLAUDE
@@ -206,7 +207,7 @@ def test_a_result_that_a_compaction_truncates_says_how_to_read_the_rest(content)
     messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
     cm = Compactor(MODEL)
     done = cm.compact(messages, target_share=0.4)
-    assert any(isinstance(edit, trimtab.Truncate) for edit in done.plan.edits)
+    assert any(isinstance(edit, trimtab.planning.Truncate) for edit in done.plan.edits)
     assert f"recall or restore {done.ref}]" in json.dumps(done.messages)
     assert cm.restore(done.ref) == messages
 
@@ -300,7 +301,7 @@ def test_a_truncation_takes_what_its_plan_says(provider, name) -> None:
     rows = tuple(ledger.kind.tolist().index(Kind.RESULT) + n for n in range(2))
     for most in (60, 300, 2_000):
         after = ledger.total - sum(max(int(ledger.tokens[row]) - most, 0) for row in rows)
-        plan = replace(bare, edits=(trimtab.Truncate(rows, most),), tokens_after=after)
+        plan = replace(bare, edits=(trimtab.planning.Truncate(rows, most),), tokens_after=after)
         done = cm.compact(messages, plan=plan)
         assert done.ref, done.reason
         assert done.tokens_after <= plan.tokens_after

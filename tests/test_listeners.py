@@ -63,7 +63,7 @@ def test_a_step_is_told_to_listeners_of_its_kind_and_of_all_steps() -> None:
     cm.on("compactboundary")(kinds.append)
     cm.compact(talk())
     assert [event.name for event in told] == list(cm.policy.order)
-    assert [type(event) for event in kinds] == [trimtab.CompactBoundary]
+    assert [type(event) for event in kinds] == [trimtab.events.CompactBoundary]
 
 
 def test_listeners_of_a_compactor_hear_all_sessions_and_those_of_a_session_its_own() -> None:
@@ -130,7 +130,7 @@ def test_the_event_of_record_takes_plain_functions_alone() -> None:
     cm.on("usageignored")(told.append)
     cm.fit(talk(2))
     cm.record({"input_tokens": 0, "output_tokens": 3})
-    assert [type(event) for event in told] == [trimtab.UsageIgnored]
+    assert [type(event) for event in told] == [trimtab.events.UsageIgnored]
 
 
 @pytest.mark.parametrize("method", ["compact", "acompact"])

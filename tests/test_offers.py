@@ -20,11 +20,12 @@ import trimtab
 from support.loopback import DIALECTS
 from support.models import CLAUDE_BOUND, CLAUDE_CHEAP, CLAUDE_HAIKU, CLAUDE_NEW, CLAUDE_OPUS, GPT, GPT_SPLIT
 from support.transcripts import transcript
-from trimtab import Compacted, FellBack, Limits, Model
+from trimtab import Model
 from trimtab.compaction.effects import Write
 from trimtab.compaction.handler import EffectHandler
+from trimtab.events import Compacted, FellBack
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, Function, OpenAI, Sizes, offers
+from trimtab.summarize import Anthropic, Function, Limits, OpenAI, Sizes, offers
 
 SIZES = Sizes(zone=100_000, prompt=160_000, cached=150_000, answer=2_000)
 BY_PRICE = POLICIES["default"].summarize

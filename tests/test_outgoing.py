@@ -225,7 +225,7 @@ def test_a_plan_says_how_many_tokens_stay_where_pictures_leave(seed: int) -> Non
     plan, fitted = cm.plan(messages), cm.fit(messages)
     done = fitted.compaction
     assert done is not None
-    assert {type(edit) for edit in done.plan.edits} == {trimtab.Prune}
+    assert {type(edit) for edit in done.plan.edits} == {trimtab.planning.Prune}
     assert plan.tokens_after == done.plan.tokens_after == done.tokens_after
     assert done.tokens_after == Ledger.of(fitted.messages, counter=trimtab.Counter.for_model(MODEL)).total
     assert not codes(fitted.messages)

@@ -336,7 +336,7 @@ def test_a_model_that_fails_does_not_keep_the_list_long() -> None:
         assert trimtab.count(fitted.messages, model=CLAUDE) <= 9_000, name
 
 
-ONE = trimtab.Limits(tries=1, seconds=None)
+ONE = trimtab.summarize.Limits(tries=1, seconds=None)
 
 
 def test_other_shapes_and_the_awaited_form() -> None:

@@ -128,14 +128,14 @@ class Asked:
     """A summarizer that keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asks: list[trimtab.Ask] = []
+        self.asks: list[trimtab.summarize.Ask] = []
 
-    def __call__(self, ask: trimtab.Ask) -> str:
+    def __call__(self, ask: trimtab.summarize.Ask) -> str:
         self.asks.append(ask)
         return f"summary number {len(self.asks)}"
 
     @property
-    def last(self) -> trimtab.Ask:
+    def last(self) -> trimtab.summarize.Ask:
         return self.asks[-1]
 
 

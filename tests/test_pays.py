@@ -8,8 +8,9 @@ import pytest
 
 from support.models import CLAUDE_MILLION
 from support.transcripts import PROVIDERS, transcript
-from trimtab import Compactor, Counter, Model, Plan, Prune
+from trimtab import Compactor, Counter, Model, Plan
 from trimtab.models.model import Price
+from trimtab.planning import Prune
 
 SONNET = CLAUDE_MILLION  # $3, read .30, written 3.75: 0.1 and 1.25 of the input price
 STEP = 6_400

@@ -12,7 +12,8 @@ import trimtab
 from support.checker import check
 from support.scale import scaled
 from support.transcripts import PROVIDERS, specs, transcript
-from trimtab import Drop, Plan, Prune, StripThinking, Summarize, Truncate
+from trimtab import Plan
+from trimtab.planning import Drop, Prune, StripThinking, Summarize, Truncate
 from trimtab.planning.decide import decide
 from trimtab.planning.edits import dropped
 from trimtab.policies import POLICIES

@@ -16,7 +16,9 @@ import trimtab
 from support import transcripts
 from support.models import CLAUDE
 from support.scale import scaled
-from trimtab import Calibration, Messages, Terms, Tokens, Trigger, Turns, _core, config
+from trimtab import _core, config
+from trimtab.counting import Calibration
+from trimtab.planning import Messages, Terms, Tokens, Trigger, Turns
 from trimtab.policies import POLICIES
 
 PRESETS = sorted(POLICIES)

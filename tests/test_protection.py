@@ -15,10 +15,11 @@ import trimtab
 from support.checker import check
 from support.models import CLAUDE, CLAUDE_BOUND
 from support.transcripts import transcript
-from trimtab import Limits, Usage, UsageIgnored, Verdict
+from trimtab import Usage, Verdict
 from trimtab.cli import main
+from trimtab.events import UsageIgnored
 from trimtab.policies import POLICIES
-from trimtab.summarize import Function
+from trimtab.summarize import Function, Limits
 
 MODEL = CLAUDE
 NAMES = sorted(POLICIES)
@@ -544,7 +545,7 @@ def test_the_ref_of_two_compactions_in_one_call_restores_the_callers_list(
     for n in range(40):
         told.clear()
         fitted = cm.fit(messages)
-        twice += sum(isinstance(event, trimtab.Compacted) for event in told) > 1
+        twice += sum(isinstance(event, trimtab.events.Compacted) for event in told) > 1
         if fitted.compaction is not None:
             assert cm.restore(fitted.compaction.ref or "") == messages
         messages = list(fitted.messages)

@@ -15,8 +15,9 @@ from support.checker import check
 from support.models import CLAUDE
 from support.scale import scaled
 from support.transcripts import PROVIDERS, png, transcript
-from trimtab import Plan, Prune, validate
+from trimtab import Plan, validate
 from trimtab._core import PRUNED
+from trimtab.planning import Prune
 
 O200K = trimtab.Counter("o200k_base")
 READ = st.tuples(st.sampled_from(["/a", "/b"]), st.sampled_from([None, 1, 2]), st.booleans(), st.booleans())

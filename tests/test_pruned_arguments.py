@@ -13,8 +13,9 @@ from support.checker import check
 from support.models import CLAUDE, GPT
 from support.scale import scaled
 from support.transcripts import PROVIDERS
-from trimtab import Compactor, Counter, Kind, Ledger, Plan, Prune, validate
+from trimtab import Compactor, Counter, Kind, Ledger, Plan, validate
 from trimtab._core import PRUNED
+from trimtab.planning import Prune
 from trimtab.policies import POLICIES
 
 MODEL = CLAUDE

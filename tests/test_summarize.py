@@ -19,10 +19,10 @@ from support.checker import check
 from support.loopback import DIALECTS, Reply
 from support.models import CLAUDE_HAIKU, GEMINI_UNSIGNED, GPT
 from support.transcripts import PROVIDERS, transcript
-from trimtab import Answer, Ask, Compacted, FellBack, Limits
+from trimtab.events import Compacted, FellBack
 from trimtab.models.prices import priced
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, Command, Function, OpenAI, open_summarizer, render
+from trimtab.summarize import Answer, Anthropic, Ask, Command, Function, Limits, OpenAI, open_summarizer, render
 from trimtab.summarize.attempts import Pause, Try, attempts
 from trimtab.summarize.faults import fault, retry_after
 from trimtab.summarize.flaws import flaw

@@ -18,8 +18,7 @@ import trimtab
 from support import loopback
 from support.models import GPT
 from support.transcripts import transcript
-from trimtab import Limits
-from trimtab.summarize import Command
+from trimtab.summarize import Command, Limits
 
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))
 

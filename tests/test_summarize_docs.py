@@ -8,7 +8,8 @@ from pathlib import Path
 
 import trimtab
 from support.releases import RELEASES
-from trimtab import Limits, summarize
+from trimtab import summarize
+from trimtab.summarize import Limits
 
 DOCS = (Path(__file__).parent.parent / "docs" / "summarizers.md").read_text(encoding="utf-8")
 

@@ -18,9 +18,9 @@ from oracles.claims import stands
 from support.command import run
 from support.models import CLAUDE_HAIKU, GPT
 from support.transcripts import transcript
-from trimtab import Answer, Ask, _core
+from trimtab import _core
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, Facts, OpenAI, facts, render, turn
+from trimtab.summarize import Answer, Anthropic, Ask, Facts, OpenAI, facts, render, turn
 from trimtab.summarize.attempts import Limits, attempts
 from trimtab.summarize.chunks import chunks
 from trimtab.summarize.held import foreign, held, lacks, own

@@ -80,11 +80,11 @@ def test_spans_of_the_summarizer_are_its_children_and_the_caller_s_span_is_its_p
 ) -> None:
     tracer = trace.get_tracer("test")
 
-    def plain(_: trimtab.Ask) -> str:
+    def plain(_: trimtab.summarize.Ask) -> str:
         with tracer.start_as_current_span("chat"):
             return "what was done"
 
-    async def later(ask: trimtab.Ask) -> str:
+    async def later(ask: trimtab.summarize.Ask) -> str:
         await asyncio.sleep(0)
         return plain(ask)
 
@@ -104,7 +104,7 @@ def test_spans_of_the_summarizer_are_its_children_and_the_caller_s_span_is_its_p
 
 
 def test_sessions_at_the_same_time_have_spans_of_their_own(spans: InMemorySpanExporter) -> None:
-    async def later(_: trimtab.Ask) -> str:
+    async def later(_: trimtab.summarize.Ask) -> str:
         await asyncio.sleep(0.01)
         return "what was done"
 
@@ -129,7 +129,7 @@ def test_outcomes_are_told_without_their_words(spans: InMemorySpanExporter) -> N
     small(pre_compact=lambda _: Verdict(refuse="secretmarker")).compact(talk(), target_share=0.4)
     small().compact(talk(1))
 
-    def fails(_: trimtab.Ask) -> str:
+    def fails(_: trimtab.summarize.Ask) -> str:
         raise RuntimeError("secretmarker")
 
     small(summarizer=fails).compact(talk(), target_share=0.4)

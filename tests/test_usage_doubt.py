@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import trimtab
-from trimtab import Usage, UsageIgnored
+from trimtab import Usage
+from trimtab.events import UsageIgnored
 from trimtab.messages.types import Charged
 
 HAIKU = "claude-haiku-4-5"

@@ -103,7 +103,7 @@ def test_a_pinned_text_that_only_a_summary_has_is_in_the_next_one():
 def test_a_models_summary_gets_the_rules_too():
     asked = []
 
-    def writer(ask: trimtab.Ask) -> str:
+    def writer(ask: trimtab.summarize.Ask) -> str:
         asked.append(ask)
         return "The user asks about modules."
 
@@ -116,11 +116,11 @@ def test_a_models_summary_gets_the_rules_too():
 
 
 def test_a_summary_in_the_background_gets_what_was_lost():
-    def writer(ask: trimtab.Ask) -> str:
+    def writer(ask: trimtab.summarize.Ask) -> str:
         asked.append(ask)
         return "The user asks about modules."
 
-    asked: list[trimtab.Ask] = []
+    asked: list[trimtab.summarize.Ask] = []
     cm = trimtab.Compactor("claude-sonnet-4-5", window=3_000, max_output=400, summarizer=writer, background=True)
     session = cm.session("a")
     messages = [*worn(session)]

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def loader(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return the ``__getattr__`` of a package.
 
     Args:
         package: its name.
-        homes: public names by the module of the package that has them.
+        homes: public names, with blanks between them, by the module of the package that has them.
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def load(name: str) -> object:
         """Return a public name of the package, loaded.

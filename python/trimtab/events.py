@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from .summarize import Offer, Usage
 
 
+__all__ = [
+    "BackedOff",
+    "CompactBoundary",
+    "Compacted",
+    "ContextCompacted",
+    "FellBack",
+    "Refused",
+    "SessionStart",
+    "Step",
+    "UsageIgnored",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Compacted:
     """A compaction was applied and archived.

@@ -13,7 +13,8 @@ import test_conformance
 from test_own import CASES, holds
 
 import requirements
-from trimtab import Ingest, Messages, Policy, Tokens
+from trimtab import Policy
+from trimtab.planning import Ingest, Messages, Tokens
 from trimtab.policies import POLICIES
 
 

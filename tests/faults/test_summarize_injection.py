@@ -17,9 +17,8 @@ from support.checker import check
 from support.loopback import DIALECTS, Reply
 from support.models import GPT
 from support.transcripts import PROVIDERS, transcript
-from trimtab import Answer, Ask
 from trimtab.messages.envelope import unwrap
-from trimtab.summarize import Anthropic, OpenAI, render
+from trimtab.summarize import Answer, Anthropic, Ask, OpenAI, render
 from trimtab.summarize.flaws import flaw
 
 NONCE = "00c0ffee00c0"

@@ -13,8 +13,7 @@ from support import loopback
 from support.checker import check
 from support.models import GPT
 from support.transcripts import transcript
-from trimtab import Limits
-from trimtab.summarize import Anthropic, OpenAI
+from trimtab.summarize import Anthropic, Limits, OpenAI
 
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))
 WRITERS = {"anthropic": Anthropic, "openai": OpenAI}

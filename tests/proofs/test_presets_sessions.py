@@ -16,10 +16,10 @@ import trimtab
 from support.loopback import DIALECTS, Reply
 from support.models import CLAUDE
 from support.windows import filled_policy
-from trimtab import Counter, Limits, events
+from trimtab import Counter, events
 from trimtab.counting.counter import scan
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, OpenAI
+from trimtab.summarize import Anthropic, Limits, OpenAI
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "transcripts"
 FILES = sorted(path for path in FOLDER.rglob("*.json*") if path.is_file()) if FOLDER.is_dir() else []

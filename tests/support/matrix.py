@@ -22,8 +22,8 @@ from support.checker import check
 from support.loopback import DIALECTS, Reply
 from support.models import GPT
 from support.transcripts import transcript
-from trimtab import Compacted, FellBack, Limits
-from trimtab.summarize import Anthropic, OpenAI
+from trimtab.events import Compacted, FellBack
+from trimtab.summarize import Anthropic, Limits, OpenAI
 
 DOCS = Path(__file__).parents[2] / "docs" / "summarizers.md"
 START, STOP = "<!-- the matrix: make docs -->\n", "<!-- end of the matrix -->\n"

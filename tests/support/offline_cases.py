@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from oracles.offline.language import NAMED
-from trimtab import Ask
+from trimtab.summarize import Ask
 
 HEADINGS = {*NAMED}
 

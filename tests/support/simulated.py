@@ -204,7 +204,7 @@ def play(turns, *, faults=0.05, summary_seconds=0.02, answer_seconds=0.0, lines=
         writer = Anthropic(SUMMARIZER, base_url=url, api_key="k", limits=Limits(seconds=3.0, tries=3, pause=0.01))
 
         def listen(event):
-            if isinstance(event, trimtab.Compacted):
+            if isinstance(event, trimtab.events.Compacted):
                 spent.append(event.usage.get("cost", 0.0))
 
         known = {"window": WINDOW, "max_output": OUTPUT, "summarizer": writer, "listeners": [listen]}

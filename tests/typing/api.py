@@ -24,14 +24,14 @@ def counting() -> None:
 
 def reading(path: str) -> trimtab.Transcript:
     found = trimtab.read(path, whole=True)
-    assert_type(found.provider, trimtab.Provider)
+    assert_type(found.provider, trimtab.models.Provider)
     for problem in trimtab.validate(found.messages, provider=found.provider):
         assert_type(problem.index, int)
     return found
 
 
 async def compacting(found: trimtab.Transcript) -> list[trimtab.Message]:
-    async def write(ask: trimtab.Ask) -> str:
+    async def write(ask: trimtab.summarize.Ask) -> str:
         return str(len(ask.messages))
 
     def review(question: Review) -> Verdict | None:

@@ -46,20 +46,9 @@ __all__ = [
 __getattr__ = loader(
     __name__,
     {
-        "archive": ("Archive", "SqlArchive"),
+        "archive": "Archive SqlArchive",
         "values": (
-            "ArchivedCompaction",
-            "Changes",
-            "Fault",
-            "Hit",
-            "Original",
-            "Overview",
-            "Pruned",
-            "Receipt",
-            "Record",
-            "Stored",
-            "StoredSession",
-            "Totals",
+            "ArchivedCompaction Changes Fault Hit Original Overview Pruned Receipt Record Stored StoredSession Totals"
         ),
     },
 )

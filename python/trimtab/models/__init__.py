@@ -1,1 +1,6 @@
 """Models: limits, prices and prompt formats."""
+
+from .._lazy import loader
+
+__all__ = ["Provider"]
+__getattr__ = loader(__name__, {"provider": "Provider"})

@@ -47,4 +47,4 @@ __all__ = [
     "turn",
 ]
 
-__getattr__ = loader(__name__, {f"writers.{name.lower()}": (name,) for name in ("Anthropic", "Command", "OpenAI")})
+__getattr__ = loader(__name__, {f"writers.{name.lower()}": name for name in ("Anthropic", "Command", "OpenAI")})

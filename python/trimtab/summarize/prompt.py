@@ -47,6 +47,9 @@ def render(ask: Ask) -> Prompt:
     The messages stand as data inside a boundary that nothing in them can close, and behind marks that nothing in them
     can write. Users' words are whole; a long result has its lines of most worth where the answer is held to facts.
     Images, documents and thinking are named and left out; lone surrogates are replaced.
+
+    Args:
+        ask: the request.
     """
     previous, instructions = sendable(ask.previous or ""), sendable(ask.instructions or "")
     entries = _core.entries(ask.messages, RESULT if ask.facts else None)
@@ -141,7 +144,11 @@ stands above, put no word before or behind it, and use at most {tokens:,} tokens
 
 
 def turn(ask: Ask) -> str:
-    """Return the user's text behind the session's own messages that asks for a summary of all but the newest."""
+    """Return the user's text behind the session's own messages that asks for a summary of all but the newest.
+
+    Args:
+        ask: the request.
+    """
     kept = len(ask.after)
     lines = [
         TURN.format(

@@ -44,6 +44,9 @@ class Request:
 def request(ask: Ask) -> Request:
     """Render a summary request by its policy's template.
 
+    Args:
+        ask: the request, with its template.
+
     Raises:
         ValueError: the policy has no template.
     """

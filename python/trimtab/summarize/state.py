@@ -17,7 +17,11 @@ STATE = 1_200
 
 
 def facts(ask: Ask) -> Facts:
-    """Return the facts of a request's messages."""
+    """Return the facts of a request's messages.
+
+    Args:
+        ask: the request; the messages that stay behind the summary count, too.
+    """
     from .offline import offline  # noqa: PLC0415 - loaded with the first summary
 
     rules, request, written, tasks, tests = _core.facts((ask.messages, ask.after), ask.previous or "")

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import Compacted
-from trimtab.events import Step
+from trimtab.events import Compacted, Step
 from trimtab.ledger.columns import unpaired
 
 from .errors import failure

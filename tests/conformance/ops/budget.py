@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import Budget, Compaction, Terms, config
+from trimtab import Compaction, config
+from trimtab.planning import Budget, Terms
 from trimtab.policies import POLICIES
 
 from .estimate import estimate_messages, estimate_text

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import trimtab
-from trimtab import CompactBoundary, Tokens, config, hooks
-from trimtab.events import Step
+from trimtab import config, hooks
+from trimtab.events import CompactBoundary, Step
 from trimtab.messages.types import text_of, whole_calls
+from trimtab.planning import Tokens
 
 from .outside import WORDS, Stub, Told
 from .presets import GOAT, MODEL, ROLES, SPEC09, TALK, kept

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trimtab import Ask, CompactBoundary, Limits, hooks
-from trimtab.events import Step
-from trimtab.summarize import Function, request
+from trimtab import hooks
+from trimtab.events import CompactBoundary, Step
+from trimtab.summarize import Ask, Function, Limits, request
 
 WORDS = {"text": "what was said, in words"}
 """The model's answer if a case names none."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import Pins, config
+from trimtab import config
+from trimtab.planning import Pins
 from trimtab.policies import POLICIES
 
 from .outside import Stub

@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import ContextCompacted, Terms, config
+from trimtab import config
+from trimtab.events import ContextCompacted
 from trimtab.ledger.columns import unpaired
+from trimtab.planning import Terms
 from trimtab.planning.forecast import Forecast
 from trimtab.summarize import request
 

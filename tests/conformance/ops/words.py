@@ -7,12 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import trimtab
-from trimtab import Ask, CompactBoundary, Compacted, ContextCompacted, Summarize, config
+from trimtab import config
 from trimtab.compaction import apply as _apply
+from trimtab.events import CompactBoundary, Compacted, ContextCompacted
 from trimtab.formats import opencode
 from trimtab.messages.types import text_of
+from trimtab.planning import Summarize
 from trimtab.planning.edits import dropped
-from trimtab.summarize import Anthropic, request
+from trimtab.summarize import Anthropic, Ask, request
 
 from .outside import Stub
 from .presets import AGENTPG, GOAT, MODEL, OPENCODE, SPEC09, TALK, kept, ledger

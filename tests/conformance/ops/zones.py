@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import Messages, Stats, Tokens
 from trimtab.ledger.columns import unpaired
+from trimtab.planning import Messages, Stats, Tokens
 from trimtab.planning.stages.costs import Costs
 
 from .presets import AGENTPG, GOAT, SPEC09, agentpg, ledger

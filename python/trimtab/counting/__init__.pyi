@@ -1,0 +1,2 @@
+from .estimate import Calibration as Calibration
+from .estimate import Estimate as Estimate

@@ -1,0 +1,1 @@
+from .provider import Provider as Provider

@@ -1,0 +1,1 @@
+from .provider_count import ProviderCount as ProviderCount
