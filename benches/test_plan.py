@@ -18,6 +18,8 @@ from _transcripts import digest, openai
 import oracle
 import trimtab
 from trimtab.planning.decide import decide
+from trimtab.planning.plan import Need
+from trimtab.planning.stages.costs import Costs
 from trimtab.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def test_plan_alone(benchmark: Any, messages: list[dict[str, Any]], name: str) -
     ledger = ledger_of(messages, policy)
     benchmark.group = group("plan alone", messages)
     benchmark.name = name
-    benchmark.pedantic(decide, (ledger, policy, ledger.total // 3), {"window": WINDOW}, rounds=ROUNDS, warmup_rounds=1)
+    need = Need(ledger.total // 3, window=WINDOW)
+    benchmark.pedantic(lambda: decide(Costs(ledger), policy, need), rounds=ROUNDS, warmup_rounds=1)
     if benchmark.stats:
         assert len(messages) < SIZES[-1] or benchmark.stats.stats.median <= LIMIT
 
@@ -72,7 +75,7 @@ def test_plan_with_its_ledger(benchmark: Any, messages: list[dict[str, Any]], na
 
     def work() -> None:
         ledger = ledger_of(messages, policy)
-        decide(ledger, policy, ledger.total // 3, window=WINDOW)
+        decide(Costs(ledger), policy, Need(ledger.total // 3, window=WINDOW))
 
     benchmark.group = group("ledger and plan", messages)
     benchmark.name = f"{name} ({policy.counter.name if policy.counter else 'o200k_base'})"

@@ -16,6 +16,8 @@ from trimtab import Plan
 from trimtab.planning import Drop, Prune, StripThinking, Summarize, Truncate
 from trimtab.planning.decide import decide
 from trimtab.planning.edits import dropped
+from trimtab.planning.plan import Need
+from trimtab.planning.stages.costs import Costs
 from trimtab.policies import POLICIES
 
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))
@@ -32,7 +34,7 @@ def ledger_of(spec: str, provider: str = "anthropic") -> trimtab.Ledger:
 
 def plan_of(spec: str, share: float = 0.5, provider: str = "anthropic", **options: object) -> Plan:
     ledger = ledger_of(spec, provider)
-    return decide(ledger, POLICIES["default"], int(ledger.total * share), **options)
+    return decide(Costs(ledger, **options), POLICIES["default"], Need(int(ledger.total * share)))
 
 
 def test_old_results_are_pruned_first_and_no_more_than_needed() -> None:
@@ -64,7 +66,7 @@ def test_plans_of_long_transcripts_land_just_under_their_target(provider: str, s
 
 def test_at_or_under_the_target_nothing_is_done() -> None:
     ledger = ledger_of(TALK)
-    plan = decide(ledger, POLICIES["default"], ledger.total)
+    plan = decide(Costs(ledger), POLICIES["default"], Need(ledger.total))
     assert plan.edits == ()
     assert plan.reason == "already at or under the target"
 
@@ -131,7 +133,7 @@ def test_a_large_group_in_front_of_the_tail_leaves_room_for_older_ones() -> None
 
 def test_the_drop_policy_asks_for_no_summary() -> None:
     ledger = ledger_of(TALK)
-    plan = decide(ledger, POLICIES["drop"], ledger.total // 2)
+    plan = decide(Costs(ledger), POLICIES["drop"], Need(ledger.total // 2))
     (edit,) = plan.edits
     assert isinstance(edit, Drop)
     assert edit.notice.startswith(f"[trimtab: {edit.stop - edit.start - len(edit.keep)} earlier messages")
@@ -151,7 +153,7 @@ def test_every_plan_is_json_and_back_and_its_cuts_are_safe(spec: str, provider: 
         ledger = ledger_of(spec, provider)
     except ValueError:
         return  # an element that this shape has no word for
-    plan = decide(ledger, POLICIES["default"], max(int(ledger.total * share), 1), binds_thinking=bound)
+    plan = decide(Costs(ledger, binds_thinking=bound), POLICIES["default"], Need(max(int(ledger.total * share), 1)))
     assert Plan.from_json(plan.to_json()) == plan
     assert str(plan).startswith("plan by default: ")
     zone = plan.zone()
@@ -218,7 +220,7 @@ def test_an_applied_plan_touches_only_what_it_names(provider: str) -> None:
     before = json.dumps(messages)
     counter = trimtab.Counter("o200k_base")
     ledger = trimtab.Ledger.of(messages, counter=counter, provider=provider)
-    plan = decide(ledger, POLICIES["default"], ledger.total // 2)
+    plan = decide(Costs(ledger), POLICIES["default"], Need(ledger.total // 2))
     out, _ = apply(plan, messages, ledger, counter, None)
     assert json.dumps(messages) == before
     touched = {int(ledger.owner[row]) for edit in plan.edits for row in edit.rows}

@@ -17,6 +17,7 @@ from support.scale import scaled
 from support.transcripts import PROVIDERS, is_open, specs, transcript
 from trimtab.planning.decide import decide
 from trimtab.planning.edits import Prune, Summarize, Truncate
+from trimtab.planning.plan import Need
 from trimtab.planning.stages.costs import Costs
 from trimtab.policies import POLICIES
 
@@ -60,7 +61,7 @@ LONG = "u " + " ".join(f"c{n} r{n}:900" for n in range(1, 11))
 
 def test_a_stage_that_reaches_the_target_leaves_nothing_to_the_others() -> None:
     of = ledger(LONG)
-    plan = decide(of, policy(Shorten(300)), of.total // 2)
+    plan = decide(Costs(of), policy(Shorten(300)), Need(of.total // 2))
     assert {type(edit) for edit in plan.edits} == {Truncate}
     assert plan.tokens_after <= plan.target
 
@@ -68,7 +69,7 @@ def test_a_stage_that_reaches_the_target_leaves_nothing_to_the_others() -> None:
 def test_the_others_decide_on_what_a_stage_leaves_and_edit_no_row_of_it() -> None:
     of = ledger("u:900 a:900 " * 10 + LONG)
     seen = Seen([])
-    plan = decide(of, policy(Shorten(300), seen), of.total // 7)
+    plan = decide(Costs(of), policy(Shorten(300), seen), Need(of.total // 7))
     first, *others = plan.edits
     assert isinstance(first, Truncate)
     assert not {*first.rows} & {row for edit in others if isinstance(edit, Prune) for row in edit.rows}
@@ -81,7 +82,7 @@ def test_the_others_decide_on_what_a_stage_leaves_and_edit_no_row_of_it() -> Non
 
 def test_no_edit_of_a_stage_is_of_a_message_that_leaves() -> None:
     of = ledger("u:900 a:900 " * 10 + LONG)
-    plan = decide(of, policy(Shorten(300)), of.total // 7)
+    plan = decide(Costs(of), policy(Shorten(300)), Need(of.total // 7))
     zone = plan.zone()
     assert zone
     rows = [row for edit in plan.edits if isinstance(edit, Truncate) for row in edit.rows]
@@ -90,7 +91,7 @@ def test_no_edit_of_a_stage_is_of_a_message_that_leaves() -> None:
 
 def test_a_list_at_its_target_asks_no_stage() -> None:
     of, seen = ledger(LONG), Seen([])
-    assert not decide(of, policy(seen), of.total).edits
+    assert not decide(Costs(of), policy(seen), Need(of.total)).edits
     assert seen.costs == []
 
 

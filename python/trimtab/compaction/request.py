@@ -12,6 +12,7 @@ from ..archive.json_check import check_json
 from ..archive.redact import redact_message
 from ..messages.objects import InputMessages
 from ..planning.edits import Mend
+from ..planning.plan import Need
 from ..validity.validate import reject
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.savings import Rates
+    from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
     from .settings import Settings
 
@@ -195,15 +197,12 @@ class CompactionRequest:
         from ..planning.decide import saved  # noqa: PLC0415
         from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.request_bytes import bytes_after  # noqa: PLC0415
-        from ..planning.stages.costs import Costs  # noqa: PLC0415
 
         settings = self.settings
         messages = self.inputs if self.resumed is None else self.resumed
-        costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
+        costs = self.costs(plan.target)
         if self.most_bytes is not None:
-            after = bytes_after(
-                replace(costs, frame=settings.frame(plan.target, self.ledger.provider), calls=self.calls), plan.edits
-            )
+            after = bytes_after(costs, plan.edits)
             before, most = self.ledger.request_bytes, self.most_bytes
             plan = replace(plan, bytes_before=before, bytes_after=after, bytes_limit=most)
         plan = without_excess(plan, messages, costs, self.problems, rules=settings.rules, counter=settings.counter)
@@ -233,22 +232,29 @@ class CompactionRequest:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay; ``weighs`` bytes too."""
         from ..planning.decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
-        return decide(
-            self.ledger,
-            self.policy,
+        need = Need(
             max(self.target - less, 1),
             window=self.settings.model.window,
-            pins=self.pins,
-            summaries=self.summaries,
-            binds_thinking=self.settings.strips,
-            frame=self.settings.frame(self.target - less, self.ledger.provider),
-            placeholder=self.settings.placeholder,
-            fillers=self.fillers,
-            urgent=urgent or self.urgent,
             room=None if self.room is None else self.room - less,
-            rates=self.rates,
-            calls=self.calls,
             most_bytes=self.most_bytes if weighs else None,
+            urgent=urgent or self.urgent,
+            rates=self.rates,
+        )
+        return decide(self.costs(self.target - less), self.policy, need)
+
+    def costs(self, target: int) -> Costs:
+        """Return the costs of the transcript, beside a summary for a target of these tokens."""
+        from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
+
+        return Costs(
+            self.ledger,
+            self.pins,
+            self.settings.strips,
+            self.settings.frame(target, self.ledger.provider),
+            self.summaries,
+            self.settings.placeholder,
+            self.fillers,
+            self.calls,
         )
 
     @cached_property
@@ -264,13 +270,5 @@ class CompactionRequest:
         from ..planning.decide import tokens_after  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.pictures import added  # noqa: PLC0415
 
-        settings = self.settings
-        after = tokens_after(
-            plan,
-            self.ledger,
-            binds_thinking=settings.strips,
-            frame=settings.frame(plan.target, self.ledger.provider),
-            placeholder=settings.placeholder,
-            calls=self.calls,
-        )
-        return after + added(plan.edits, self.messages, self.ledger, settings.counter)
+        after = tokens_after(self.costs(plan.target), plan.edits)
+        return after + added(plan.edits, self.messages, self.ledger, self.settings.counter)

@@ -1,4 +1,4 @@
-"""Decide the plan for a ledger, as a pure function."""
+"""Decide the plan for a transcript, as a pure function."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from .protection import to_floor
 from .request_bytes import in_tokens, weighed
 from .savings import Savings
 from .stages import PruneResults, SummarizeZone
-from .stages.costs import Costs
-from .stages.sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..ledger.columns import Ledger
     from .edits import Edit
+    from .plan import Need
     from .policy import Policy
     from .savings import Rates
+    from .stages.costs import Costs
 
 _DROPS = SummarizeZone(share=0.0, min_tokens=1, max_tokens=1)
 """The summary stage of a policy without one: the notice fits the frame."""
@@ -33,79 +32,39 @@ _NO_PRUNE = PruneResults()
 """The prune stage of a policy without one."""
 
 
-def decide(
-    ledger: Ledger,
-    policy: Policy,
-    target: int,
-    *,
-    window: int = 0,
-    pins: Iterable[int] = (),
-    summaries: Iterable[int] = (),
-    binds_thinking: bool = False,
-    frame: int = 160,
-    placeholder: int = PLACEHOLDER,
-    fillers: Iterable[int] = (),
-    urgent: bool = False,
-    room: int | None = None,
-    rates: Rates | None = None,
-    calls: Mapping[int, int] | None = None,
-    most_bytes: int | None = None,
-) -> Plan:
-    """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
+def decide(costs: Costs, policy: Policy, need: Need) -> Plan:
+    """Return the plan that brings a transcript to the tokens that are needed, or that applies a policy's zones.
 
     Args:
-        ledger: the transcript.
+        costs: the transcript.
         policy: the policy.
-        target: tokens of messages to reach.
-        window: the model's window in tokens, for policies that keep a share of it.
-        pins: messages that never leave.
-        summaries: summaries of earlier compactions.
-        binds_thinking: whether an edit in front of the model's thinking invalidates it.
-        frame: most tokens around a summary.
-        placeholder: tokens of a pruned result.
-        fillers: notices and acknowledgements of earlier compactions.
-        urgent: the next call is in danger; apply the policy's emergency stage, if it has one.
-        room: most tokens of messages that the next call holds; None if they need not fit. All but the floor leaves if
-            the policy's edits leave more.
-        rates: the cost of the prompt's tokens, for a policy that prunes where it pays; None prunes by size alone.
-        calls: by row, the tokens of a call after its long arguments are pruned.
-        most_bytes: most bytes of the messages, where tokens alone would leave more; None decides by tokens.
+        need: what the plan has to reach.
 
     Returns:
         The plan; it has no edits, and the reason, if nothing needs to or can be done.
     """
-    costs = Costs(
-        ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers), calls or {}
-    )
-    if most_bytes is None:
-        return _staged(costs, policy, target, window, room, urgent=urgent, rates=rates)
-    least, heavy = weighed(target, most_bytes)
+    if need.most_bytes is None:
+        return _staged(costs, policy, need)
+    least, heavy = weighed(need.target, need.most_bytes)
     weigh = replace(costs, heavy=heavy)
-    room = min(most_bytes // heavy, most_bytes // heavy if room is None else room)
-    plan = _staged(weigh, policy, least, window, room, urgent=urgent, rates=rates)
+    room = need.most_bytes // heavy
+    plan = _staged(weigh, policy, replace(need, target=least, room=room if need.room is None else min(room, need.room)))
     edits = tuple(in_tokens(plan.edits, weigh, costs))
-    reason = plan.reason.split(f"; {UNREACHED}")[0] if edits else f"{NOTHING}: {_name_floor(costs, policy, target)}"
-    return _plan(costs, policy, target, edits, reason)
+    reason = (
+        plan.reason.split(f"; {UNREACHED}")[0] if edits else f"{NOTHING}: {_name_floor(costs, policy, need.target)}"
+    )
+    return _plan(costs, policy, need.target, edits, reason)
 
 
-def _staged(
-    costs: Costs,
-    policy: Policy,
-    target: int,
-    window: int,
-    room: int | None,
-    *,
-    urgent: bool,
-    rates: Rates | None,
-) -> Plan:
+def _staged(costs: Costs, policy: Policy, need: Need) -> Plan:
     """Return the plan of the policy's further stages, and of all others for the rest."""
     first: list[Prune | Truncate | Cut] = []
-    rest = costs
+    rest, target = costs, need.target
     for stage in policy.stages if costs.total > target or not policy.has_target else ():
         edits = tuple(stage.edits(rest, target))
         first += edits
         rest = rest.after(edits)
-    plan = _within(rest, policy, target, window, room, urgent=urgent, rates=rates)
+    plan = _within(rest, policy, need)
     if not first:
         return plan
     zone = plan.zone()
@@ -115,28 +74,19 @@ def _staged(
     return _finish(costs, policy, target, (*(edit for edit in kept if edit.rows), *others))
 
 
-def _within(
-    costs: Costs,
-    policy: Policy,
-    target: int,
-    window: int,
-    room: int | None,
-    *,
-    urgent: bool,
-    rates: Rates | None,
-) -> Plan:
+def _within(costs: Costs, policy: Policy, need: Need) -> Plan:
     """Return the plan by the policy's own stages, or the one that leaves the floor where these leave too much."""
+    target = need.target
     free = None if policy.parity else _skip(costs, policy, target)
     if free and free.tokens_after <= target:
         return free
-    plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
+    plan = _decide(costs, policy, need)
     if free:  # it does not suffice: what stands behind is pruned for the rest
-        freed = free.tokens_before - free.tokens_after
-        pruned = _decide(costs, policy, target + freed, window, urgent=urgent, rates=rates)
+        pruned = _decide(costs, policy, replace(need, target=target + free.tokens_before - free.tokens_after))
         plan = _fewest((_joined(costs, policy, target, pruned, free), plan, free), target)
-    if room is None or plan.tokens_after <= room or costs.messages <= costs.head:
+    if need.room is None or plan.tokens_after <= need.room or costs.messages <= costs.head:
         return plan
-    least = _finish(costs, policy, target, tuple(to_floor(costs, policy, room)))
+    least = _finish(costs, policy, target, tuple(to_floor(costs, policy, need.room)))
     return least if least.tokens_after < plan.tokens_after else plan
 
 
@@ -170,14 +120,12 @@ def _fewest(plans: Iterable[Plan], target: int) -> Plan:
     return next((plan for plan in found if plan.tokens_after <= target), min(found, key=lambda plan: plan.tokens_after))
 
 
-def cap_results(
-    ledger: Ledger, policy: Policy, since: int, *, pins: Iterable[int] = (), binds_thinking: bool = False
-) -> Plan:
+def cap_results(costs: Costs, policy: Policy, since: int) -> Plan:
     """Return the plan that cuts results larger than the policy's cap in the messages from ``since`` on.
 
     Results of pinned messages, of tools that are never pruned, and with pictures stay whole.
     """
-    costs = Costs(ledger, tuple(pins), binds_thinking)
+    ledger = costs.ledger
     most = policy.ingest.tokens if policy.ingest else 0
     rows = costs.results(since, costs.messages, at_least=most, without=costs.pins) if most else costs.array(())
     rows = rows[~costs.pictured[rows]]
@@ -186,13 +134,6 @@ def cap_results(
     if not len(rows):
         return _plan(costs, policy, ledger.total, (), AT_TARGET)
     return _finish(costs, policy, ledger.total, (Truncate(tuple(rows.tolist()), most),))
-
-
-def tokens_after(
-    plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int, placeholder: int, calls: Mapping[int, int]
-) -> int:
-    """Return the tokens after a plan by the counter of another ledger of its transcript, with all its pictures."""
-    return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder, calls=calls), plan.edits)
 
 
 def saved(plan: Plan, costs: Costs, rates: Rates) -> Savings:
@@ -210,23 +151,18 @@ def _first_message(edit: Edit, costs: Costs) -> int:
     return edit.start if isinstance(edit, Summarize | Drop) else int(costs.owner[edit.rows[0]])
 
 
-def _decide(
-    costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool, rates: Rates | None = None
-) -> Plan:
+def _decide(costs: Costs, policy: Policy, need: Need) -> Plan:
     """Return the plan by the policy's own stages."""
+    target = need.target
     if policy.keep.fill_target and costs.before <= target:
         return _plan(costs, policy, target, (), AT_TARGET)
     edits: tuple[Edit, ...] = ()
     if costs.messages > costs.head:
-        found = (
-            _reach_target(costs, policy, target)
-            if policy.keep.fill_target
-            else _apply_zones(costs, policy, target, window, urgent=urgent, rates=rates)
-        )
+        found = _reach_target(costs, policy, target) if policy.keep.fill_target else _apply_zones(costs, policy, need)
         edits = tuple(found)
     if not edits and (not len(costs.thinking) or not policy.keep.fill_target):
         spared = policy.summarize and policy.summarize.if_needed and costs.messages and costs.total <= target
-        if spared and (policy.keep.zones(costs, window, target) == Zone.COMPACTABLE).any():
+        if spared and (policy.keep.zones(costs, need.window, target) == Zone.COMPACTABLE).any():
             return _plan(costs, policy, target, (), AT_TARGET)
         return _plan(costs, policy, target, (), f"{NOTHING}: {_name_floor(costs, policy, target)}")
     return _finish(costs, policy, target, edits)
@@ -279,13 +215,11 @@ def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
             yield edit
 
 
-def _apply_zones(
-    costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool, rates: Rates | None
-) -> Iterable[Edit]:
+def _apply_zones(costs: Costs, policy: Policy, need: Need) -> Iterable[Edit]:
     """Yield the edits of the policy's zones: results first, then messages."""
-    leaving = _leaving(costs, policy, policy.keep.zones(costs, window, target))
-    if policy.emergency and (urgent or not leaving.any()):
-        leaving = _leaving(costs, policy, policy.emergency.keep.zones(costs, window, target))
+    leaving = _leaving(costs, policy, policy.keep.zones(costs, need.window, need.target))
+    if policy.emergency and (need.urgent or not leaving.any()):
+        leaving = _leaving(costs, policy, policy.emergency.keep.zones(costs, need.window, need.target))
         edit = policy.emergency.edit(costs, leaving)
         yield from [edit] if edit else []
         return
@@ -293,11 +227,11 @@ def _apply_zones(
     if stage and prune and not prune.compactable_only:
         prune = None  # this stage prunes between compactions, not during one
     rows = prune.select(costs, leaving) if prune else costs.array(())
-    if prune and prune.pays and rates is not None:
-        rows = prune.worth(costs, rows, rates)
+    if prune and prune.pays and need.rates is not None:
+        rows = prune.worth(costs, rows, need.rates)
     gain = prune.gain(costs, rows) if prune else 0
     zone = stage.zone(costs, leaving, whole=policy.parity) if stage else None
-    if stage and stage.if_needed and costs.total - gain <= target:
+    if stage and stage.if_needed and costs.total - gain <= need.target:
         zone = None
     if zone and gain:  # rows of messages that leave are not pruned
         stays = ~costs.mask(range(zone.start, zone.stop))
@@ -325,7 +259,7 @@ def _plan(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...], re
     return Plan(
         edits=edits,
         tokens_before=costs.before,
-        tokens_after=_tokens_after(costs, edits) if edits else costs.before,
+        tokens_after=tokens_after(costs, edits) if edits else costs.before,
         target=target,
         reason=reason,
         messages=costs.messages,
@@ -335,7 +269,7 @@ def _plan(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...], re
     )
 
 
-def _tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
+def tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
     """Return the tokens after the edits, with a summary at its limit."""
     total = costs.total
     zone = next((edit for edit in edits if isinstance(edit, Summarize | Drop)), None)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .edits import Edit
+    from .savings import Rates
 
 VERSION = 1
 """Version of the JSON form."""
@@ -25,6 +26,28 @@ NOTHING = "nothing can leave"
 USELESS = "compaction would not make it smaller"
 UNREACHED = "not to the target"
 """Start of the part of a reason that names what stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a plan has to reach.
+
+    Attributes:
+        target: tokens of messages to reach.
+        window: the model's window in tokens, for policies that keep a share of it.
+        room: most tokens of messages that the next call holds; None if they need not fit. All but the floor leaves if
+            the policy's edits leave more.
+        most_bytes: most bytes of the messages, where tokens alone would leave more; None decides by tokens.
+        urgent: the next call is in danger; the policy's emergency stage applies, if it has one.
+        rates: the cost of the prompt's tokens, for a policy that prunes where it pays; None prunes by size alone.
+    """
+
+    target: int
+    window: int = 0
+    room: int | None = None
+    most_bytes: int | None = None
+    urgent: bool = False
+    rates: Rates | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> F
     from ..planning.decide import cap_results  # noqa: PLC0415 - loaded with the first plan
 
     request = at.request(call, policy=replace(policy, summarize=None, order=(), strategy=INGEST), trigger="auto")
-    plan = cap_results(request.ledger, request.policy, since, pins=request.pins, binds_thinking=request.settings.strips)
+    plan = cap_results(request.costs(request.target), request.policy, since)
     if not plan.edits:
         return call, ledger, None
     size, seen, at.verified = at.size(call, ledger), at.verified, (0, "")
