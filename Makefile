@@ -72,7 +72,7 @@ test-portable test-v128: .venv/checked
 	TRIMTAB_SIMD=$(@:test-%=%) $(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal $(ON_ANY_PAGE)
 
 # What counts, reads and cuts text by vector instructions, once more by narrower ones and without any.
-ON_ANY_PAGE = $(addprefix tests/test_,counter_parts.py claude.py json.py truncate.py)
+ON_ANY_PAGE = $(addprefix tests/,unit/counting/test_counter_parts.py unit/counting/test_claude.py behaviour/test_json.py unit/counting/test_truncate.py)
 
 # The compiler's aarch64 library is rustup's, or that of Debian's rustc-web. An emulated thread hangs where the loader finds
 # the libc of an arm64 package in the place of the cross compiler's.
@@ -108,7 +108,7 @@ site: .venv/checked ## write the documentation site into target/site; strict, fe
 	@$(BIN)/zensical build --strict --clean
 
 browser: .venv/checked ## the report in Chromium: scripts, requests, keyboard, contrast
-	@$(BIN)/python -m pytest -p no:benchmark tests/test_report_browser.py $(ARGS)
+	@$(BIN)/python -m pytest -p no:benchmark tests/unit/report/test_report_browser.py $(ARGS)
 
 conformance: .venv/checked ## print how many published cases hold, with parity and without, and why the others differ
 	@PYTHONPATH=tests:tests/conformance $(BIN)/python tools/conformance.py
@@ -159,7 +159,7 @@ eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where
 nightly: slow full order clock proof reliability memory memory-python test-portable test-aarch64 fuzz ## all that takes minutes or hours, on the release build
 	cargo clippy --locked -p trimtab-core --no-default-features --quiet -- -D warnings
 
-slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file
+slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/unit/counting/test_claude.py for one file
 	@$(BIN)/python -m pytest -s --show-capture=no -m slow $(ARGS)
 
 order: .venv/checked # the tests of make test three times in a random order, whose seeds are printed
@@ -205,7 +205,7 @@ memory-python: .venv/dev # the extension under AddressSanitizer, gcc's; pymalloc
 	cp target/asan/$(HOST)/checked/lib_core.so target/asan/python/trimtab/_core.abi3.so
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 		PYTHONMALLOC=malloc PYTHONPATH=target/asan/python $(BIN)/python -m pytest -p no:benchmark -k "not postgres" \
-		$(addprefix tests/test_,removed_parts.py seen.py objects.py json.py session.py)
+		$(addprefix tests/,unit/messages/test_removed_parts.py unit/messages/test_seen.py unit/messages/test_objects.py behaviour/test_json.py unit/session/test_session.py)
 
 fuzz: # a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
 	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)
@@ -218,7 +218,7 @@ fuzz-planted: # that each fuzz target finds a bug: in how many runs
 
 record: .venv/dev .venv/release ## record the example session anew on the repository as it is
 	@$(BIN)/python examples/record.py
-	@$(BIN)/python -m pytest -m slow tests/test_examples.py
+	@$(BIN)/python -m pytest -m slow tests/project/test_examples.py
 
 clean: ## remove everything that was built
 	rm -rf .venv dist target fuzz/target

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = ROOT / "python" / "trimtab"
 PACKAGE = Path(trimtab.__file__).parent
-BELOW = re.compile(r"from trimtab\.\w+\.\w+|from trimtab import _|_core")
+BELOW = re.compile(r"from trimtab\.(?!adapters\.)\w+\.\w+|from trimtab import _|_core")
 """An import from below the door: of a module inside a package, or of what is private."""
 SMALL_FILE = 25
 """Lines of code up to which a file is small."""

@@ -133,7 +133,7 @@ def shown() -> dict[str, list[str]]:
     for case in CASES:
         for requirement in case.shows.split():
             found[requirement].append(f"({case.says})")
-    for path in sorted((ROOT / "tests").glob("test_*.py")):
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for test, marked in marks(ast.parse(path.read_text("utf-8"))):
             for requirement in marked:
                 found[requirement].append(f"{path.stem}: {test.removeprefix('test_').replace('_', ' ')}")

@@ -80,7 +80,7 @@ def _close(*ends: socket.socket) -> None:
 
 def dropped(server: Any, times: int) -> Outcome:
     """The connection drops before, in and after a commit: no compaction is stored twice, none is lost."""
-    from trimtab.archive.postgres import PostgresArchive
+    from trimtab.archive import PostgresArchive
 
     outcome = Outcome()
     proxy = Proxy(f"{server.folder}/.s.PGSQL.5432")

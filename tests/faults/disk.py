@@ -13,7 +13,7 @@ from typing import Any
 import trimtab
 from faults.outcome import MODEL, Outcome, conversation
 from support.archives import record
-from trimtab.archive.sqlite import SqliteArchive
+from trimtab.archive import SqliteArchive
 
 
 class Faulty:

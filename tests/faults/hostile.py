@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import trimtab
 from faults.outcome import MODEL, Outcome, conversation, words
-from trimtab.archive.recall import Recall
-from trimtab.archive.sqlite import Driver, SqliteArchive
+from trimtab.archive import Recall, SqliteArchive
+from trimtab.archive.sqlite import Driver
 from trimtab.cli import main
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from faults.outcome import MODEL, Outcome, conversation, words
 from faults.sigkill import killed_postgres, killed_sqlite, migrated
 from support.archives import first_archive, record, said
 from support.postgres import Server, binaries
-from trimtab.archive.postgres import PostgresArchive
-from trimtab.archive.sqlite import SqliteArchive
+from trimtab.archive import PostgresArchive, SqliteArchive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from faults.outcome import Outcome, numbered
 from support.archives import record
-from trimtab.archive.sqlite import Driver, SqliteArchive
+from trimtab.archive import SqliteArchive
+from trimtab.archive.sqlite import Driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

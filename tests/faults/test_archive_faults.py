@@ -14,7 +14,7 @@ from faults.hostile import hostile
 from faults.sigkill import killed_postgres, killed_sqlite, migrated
 from support.archives import first_archive
 from support.scale import scaled
-from trimtab.archive.sqlite import SqliteArchive
+from trimtab.archive import SqliteArchive
 
 pytestmark = pytest.mark.filterwarnings("default")  # processes that are killed close nothing
 
@@ -80,7 +80,7 @@ def test_concurrent_compactions_of_a_session_lose_nothing_sqlite(tmp_path: Path)
 
 
 def test_concurrent_compactions_of_a_session_lose_nothing_postgres(postgres: object) -> None:
-    from trimtab.archive.postgres import PostgresArchive
+    from trimtab.archive import PostgresArchive
 
     outcome = concurrent(partial(PostgresArchive, postgres.url, schema="concurrent"), scaled(256))
     assert outcome.failures == []

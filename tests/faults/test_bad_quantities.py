@@ -19,9 +19,9 @@ from test_bad_input import FILLER, call, damage, doors, nested, outcome
 import trimtab
 from support.checker import check
 from support.damage import IDS, SAID, fields, places
+from support.measured import counted
 from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, deep_hash, png, transcript
-from test_files import counted
 from trimtab import formats
 
 pytestmark = pytest.mark.slow

@@ -16,8 +16,8 @@ import pytest
 
 import trimtab
 from support.checker import check
+from support.claude_session import session as claude_session
 from support.transcripts import transcript
-from test_rescue import session as claude_session
 from trimtab.archive import open_archive
 from trimtab.cli import main
 from trimtab.cli.files import archive_url, write

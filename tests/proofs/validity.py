@@ -30,11 +30,11 @@ from proofs.generate import KINDS, blocks, from_kinds, next_messages, random_kin
 from support.checker import check
 from support.models import CLAUDE, CLAUDE_BOUND
 from support.windows import IDLE, filled_window
+from trimtab import repair
 from trimtab.errors import NothingToCompactError
 from trimtab.messages.envelope import summary_in
-from trimtab.planning.edits import Prune, StripThinking, Truncate
+from trimtab.planning import Prune, StripThinking, Truncate
 from trimtab.policies import POLICIES
-from trimtab.validity.repair import repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable

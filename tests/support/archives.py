@@ -7,9 +7,8 @@ import sqlite3
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from trimtab.archive import Record, open_archive
+from trimtab.archive import Record, SqliteArchive, open_archive
 from trimtab.archive.sql.migrate import migrations
-from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +25,7 @@ def opened(kind: str, folder: Path, url: str | None = None) -> SqlArchive:
         return open_archive("memory")
     if kind == "sqlite":
         return SqliteArchive(folder / "a" / "archive.db")
-    from trimtab.archive.postgres import PostgresArchive
+    from trimtab.archive import PostgresArchive
 
     assert url
     return PostgresArchive(url, schema=f"t{uuid4().hex}")

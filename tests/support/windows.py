@@ -10,7 +10,7 @@ from trimtab import config
 from trimtab.policies import POLICIES
 
 if TYPE_CHECKING:
-    from trimtab.planning.policy import Policy
+    from trimtab import Policy
 
 IDLE = frozenset({"spec09", "agentpg", "agentpg_summarization"})
 """Presets that keep 40 % of a window, or 40,000 tokens and ten messages: they leave a short list in a window of 200,000

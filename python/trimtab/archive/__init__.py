@@ -10,6 +10,9 @@ from ..errors import ArchiveError
 
 if TYPE_CHECKING:
     from .archive import Archive, SqlArchive
+    from .postgres import PostgresArchive
+    from .recall import Recall
+    from .sqlite import SqliteArchive
     from .values import (
         ArchivedCompaction,
         Changes,
@@ -33,10 +36,13 @@ __all__ = [
     "Hit",
     "Original",
     "Overview",
+    "PostgresArchive",
     "Pruned",
+    "Recall",
     "Receipt",
     "Record",
     "SqlArchive",
+    "SqliteArchive",
     "Stored",
     "StoredSession",
     "Totals",
@@ -47,6 +53,9 @@ __getattr__ = loader(
     __name__,
     {
         "archive": "Archive SqlArchive",
+        "postgres": "PostgresArchive",
+        "recall": "Recall",
+        "sqlite": "SqliteArchive",
         "values": (
             "ArchivedCompaction Changes Fault Hit Original Overview Pruned Receipt Record Stored StoredSession Totals"
         ),

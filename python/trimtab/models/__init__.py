@@ -2,5 +2,5 @@
 
 from .._lazy import loader
 
-__all__ = ["Provider"]
-__getattr__ = loader(__name__, {"provider": "Provider"})
+__all__ = ["ModelId", "Provider"]
+__getattr__ = loader(__name__, {"provider": "Provider", "ids": "ModelId"})

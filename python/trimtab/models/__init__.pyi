@@ -1,1 +1,2 @@
+from .ids import ModelId as ModelId
 from .provider import Provider as Provider

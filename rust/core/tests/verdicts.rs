@@ -1,4 +1,4 @@
-//! Verdicts of the judge in `judge/`, as `tests/verdicts.jsonl` has them; `tests/test_verdicts.py` holds the judge of the
+//! Verdicts of the judge in `judge/`, as `tests/behaviour/verdicts.jsonl` has them; `tests/behaviour/test_verdicts.py` holds the judge of the
 //! Python tests to the same file.
 //!
 //! `TRIMTAB_WRITE_VERDICTS=1 cargo test -p trimtab-core --test verdicts` writes the file anew.
@@ -81,7 +81,7 @@ fn verdicts() -> String {
 
 #[test]
 fn the_judge_gives_the_verdicts_of_the_file() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/verdicts.jsonl");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/behaviour/verdicts.jsonl");
     let found = verdicts();
     if std::env::var_os("TRIMTAB_WRITE_VERDICTS").is_some() {
         std::fs::write(path, &found).expect("the folder of tests is there");

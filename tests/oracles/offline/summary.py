@@ -27,7 +27,7 @@ from .worth import LEANS, by_length, said, without_kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from trimtab.summarize.ask import Ask
+    from trimtab.summarize import Ask
 
 _WHERE = {"user": _terms.USER, "assistant": _terms.SAID, "call": _terms.CALLED, "earlier": _terms.EARLIER}
 _GROUPS = {"path": "mentioned", "name": "names", "id": "ids", "url": "urls", "version": "versions"}

@@ -1,6 +1,6 @@
 //! The items of the Responses API: one row a type, for reading, pairing, rules and repair.
 //!
-//! `tests/test_response_items.py` holds the table against the union of item types of the provider's own SDK.
+//! `tests/unit/validity/test_response_items.py` holds the table against the union of item types of the provider's own SDK.
 
 use crate::ledger::Role;
 use crate::node::Key;

@@ -1,0 +1,3 @@
+from .columns import MessageFlag as MessageFlag
+from .columns import RowFlag as RowFlag
+from .columns import Zone as Zone

@@ -1,0 +1,2 @@
+from .repair.entries import BEGINNING as BEGINNING
+from .repair.entries import INTERRUPTED as INTERRUPTED

@@ -1,0 +1,236 @@
+"""Vocabularies from files count as the library counts that the files are for."""
+
+import itertools
+import json
+import random
+
+import pytest
+import tiktoken
+import tokenizers
+from hypothesis import given, settings
+from test_counter import TEXTS, tiktoken_counts  # noqa: F401
+
+from support.scale import scaled
+from trimtab import Counter
+
+CASELESS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+LLAMA3 = CASELESS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN2 = LLAMA3.replace("{1,3}", "")
+QWEN35 = CASELESS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORD = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+O200K = (
+    rf"{_WORD}*[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]+{CASELESS}?|{_WORD}+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]*{CASELESS}?|"
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+DEEPSEEK3 = [
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ\u30a0-ヿ]+",
+    (
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"""
+        r""" ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+    ),
+]
+NFC = {"type": "NFC"}
+GPT2 = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+WORDS = [
+    *"don't I'LL we'Ve 123456 1\u0663 naïve ΑΒΓ 日本語・カタ。 한국어 e\u0301 fooBarBAZ _x 3.14".split(),
+    *(" ", "  ", "\t", "\n", "\r\n\n", " \n ", "!", "!!\n", "/", "//\n", "中", "a", "Z", "'s", "é", "\U0001f600"),
+    *("x\x00\x01y", "\x00", "\u200b", "---- "),
+]
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    return {token: rank for rank, token in enumerate(Counter("cl100k_base").vocabulary("cl100k_base"))}
+
+
+@pytest.fixture(scope="module")
+def rank_file(tmp_path_factory, ranks):
+    import base64
+
+    path = tmp_path_factory.mktemp("ranks") / "some.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
+    return path
+
+
+def byte_names():
+    """How byte-level vocabularies write each byte."""
+    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in seen]
+    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + n) for n, byte in enumerate(hidden)}
+
+
+@pytest.fixture(scope="module")
+def model(ranks):
+    """The model of a tokenizer.json with the first 20,000 tokens of cl100k_base."""
+    names = byte_names()
+    name = {token: "".join(names[byte] for byte in token) for token in ranks}
+    few = {token: rank for token, rank in ranks.items() if rank < 20_000}
+    merges = []
+    for token, rank in few.items():
+        if len(token) > 1:
+            parts = [bytes([byte]) for byte in token]
+            while len(parts) > 2:
+                pairs = [(few.get(a + b, rank), n) for n, (a, b) in enumerate(itertools.pairwise(parts))]
+                best, at = min(pairs)
+                assert best < rank
+                parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            merges.append([name[part] for part in parts])
+    vocab = {name[token]: rank for token, rank in few.items()}
+    return {"type": "BPE", "vocab": vocab, "merges": merges, "byte_fallback": False, "ignore_merges": False}
+
+
+def split_by(*patterns):
+    steps = [{"type": "Split", "pattern": {"Regex": p}, "behavior": "Isolated", "invert": False} for p in patterns]
+    return {"type": "Sequence", "pretokenizers": [*steps, GPT2 | {"use_regex": False}]}
+
+
+def matches_of(pattern):
+    """The steps that keep the matches of a pattern alone."""
+    steps = split_by(pattern)
+    steps["pretokenizers"][0] |= {"behavior": "Removed", "invert": True}
+    return steps
+
+
+def tokenizer_file(folder, model, pre, normalizer=None):
+    path = folder / "tokenizer.json"
+    file = {"version": "1.0", "added_tokens": [], "normalizer": normalizer, "pre_tokenizer": pre, "model": model}
+    path.write_text(json.dumps(file | {"truncation": None, "padding": None, "post_processor": None, "decoder": None}))
+    return path
+
+
+def generated(seed, texts):
+    rng = random.Random(seed)
+    return ["".join(rng.choices(WORDS, k=rng.randrange(40))) for _ in range(texts)]
+
+
+@pytest.mark.parametrize("pattern", [LLAMA3, QWEN2, R50K], ids=["llama3", "qwen2", "r50k"])
+def test_ranks_with_a_pattern_count_as_in_tiktoken(pattern, ranks, rank_file):
+    ours = Counter.from_file(rank_file, pattern=pattern)
+    theirs = tiktoken.Encoding("some", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+    @settings(max_examples=scaled(300))
+    @given(TEXTS)
+    def holds(text):
+        assert ours.count(text) == len(theirs.encode_ordinary(text))
+
+    holds()
+    texts = generated(1, 2_000)
+    assert ours.count_many(texts).tolist() == [len(theirs.encode_ordinary(text)) for text in texts]
+    assert ours.engine == "trimtab some.tiktoken"
+
+
+@pytest.mark.parametrize(
+    ("pre", "normalizer"),
+    [
+        (split_by(LLAMA3), None),
+        (split_by(QWEN2), NFC),
+        (split_by(QWEN35), NFC),
+        (matches_of(O200K), NFC),
+        (split_by(*DEEPSEEK3), None),
+        (GPT2, None),
+    ],
+    ids=["llama3", "qwen2", "qwen35", "minimax", "deepseek3", "gpt2"],
+)
+def test_a_tokenizer_json_counts_as_in_tokenizers(pre, normalizer, model, tmp_path):
+    path = tokenizer_file(tmp_path, model, pre, normalizer)
+    ours, theirs = Counter.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+    texts = generated(2, 2_000)
+    expected = [len(encoding) for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
+    assert ours.count_many(texts).tolist() == expected == [ours.count(text) for text in texts]
+    assert ours.engine == "trimtab tokenizer.json", ours.explain()
+    growing = ours.incremental()
+    for text in texts[:50]:
+        growing.append(text)
+    assert growing.tokens == ours.count("".join(texts[:50]))
+
+
+def random_model(rng, *, every_split):
+    """A model whose tokens are random parts of words, in random order: some merge before their parts, some never.
+
+    With ``every_split``, each pair of tokens that is a token merges, as in lists that were made of ranks.
+    """
+    names = byte_names()
+    tokens = set()
+    while len(tokens) < 60:
+        word = rng.choice(["abcab", "  ab", "ababab", "中文中文", " 中文", "éaé", "цветок", "aaaaaaaa", "0123", "!!=="])
+        at = rng.randrange(len(word.encode()))
+        tokens.add(word.encode()[at : at + rng.randrange(2, 9)])
+    made = sorted(tokens - {token for token in tokens if len(token) < 2})
+    rng.shuffle(made)
+    known = {*made, *(bytes([byte]) for byte in range(256))}
+    merges = []
+    for token in made:
+        splits = [(token[:n], token[n:]) for n in range(1, len(token)) if token[:n] in known and token[n:] in known]
+        rng.shuffle(splits)
+        merges += splits if every_split else splits[:1]
+    vocab = {name: number for number, name in enumerate(names.values())}
+    vocab |= {"".join(names[byte] for byte in token): len(vocab) + n for n, token in enumerate(made)}
+    pairs = [["".join(names[byte] for byte in part) for part in pair] for pair in merges]
+    return {"type": "BPE", "vocab": vocab, "merges": pairs, "byte_fallback": False}
+
+
+@pytest.mark.parametrize("ignores", [False, True], ids=["merges", "whole tokens"])
+@pytest.mark.parametrize("every_split", [False, True], ids=["one merge", "every split"])
+@pytest.mark.parametrize("pattern", [LLAMA3, QWEN35], ids=["llama3", "qwen35"])
+def test_merges_in_any_order_count_as_in_tokenizers(pattern, every_split, ignores, tmp_path):
+    rng = random.Random(f"{every_split} {ignores}")
+    for _ in range(scaled(60)):
+        model = random_model(rng, every_split=every_split) | {"ignore_merges": ignores}
+        path = tokenizer_file(tmp_path, model, split_by(pattern))
+        ours, theirs = Counter.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+        assert ours.engine == "trimtab tokenizer.json", ours.explain()
+        words = ["ab", "ca", " ", "a", "b", "中", "文", "é", "ц", "вет", "ок", "aaaa", "01", "23", "!", "="]
+        texts = ["".join(rng.choices(words, k=rng.randrange(1, 30))) for _ in range(100)]
+        texts += ["".join(rng.choices("abc中文", k=400)), "ab" * 300, "中" * 200]
+        expected = [len(encoding) for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
+        assert ours.count_many(texts).tolist() == expected == [ours.count(text) for text in texts]
+        for text, tokens in zip(texts[:10], expected, strict=False):
+            head, tail = ours.truncate_tokens(text, 1, 1)
+            assert text.startswith(head)
+            assert text.endswith(tail)
+            assert (head + tail == text) == (tokens <= 2)
+
+
+def test_a_token_that_is_too_long_to_be_merged_is_left_to_tokenizers(tmp_path):
+    """Twenty merges make a token of a megabyte, which would take hours by the definition."""
+    names = byte_names()
+    parts = ["a" * 2**n for n in range(21)]
+    vocab = {name: number for number, name in enumerate([*names.values(), *parts[1:]])}
+    model = {"type": "BPE", "vocab": vocab, "merges": [[part, part] for part in parts[:-1]], "byte_fallback": False}
+    ours = Counter.from_file(tokenizer_file(tmp_path, model, split_by(LLAMA3)))
+    assert ours.fallback == "a token of 2048 bytes, more than 1024"
+    assert ours.count("a" * 4096) == 1
+
+
+def test_why_a_file_is_counted_by_tokenizers_is_said(model, tmp_path):
+    ours = Counter.from_file(tokenizer_file(tmp_path, model, split_by(r"\w+")))
+    assert ours.engine == "tokenizers tokenizer.json"
+    assert ours.fallback == r'the pattern ["\\w+"] is not known'
+    assert ours.explain() == rf"tokenizers tokenizer.json: exact, and slow: {ours.fallback}"
+    assert Counter("o200k_base").fallback == ""
+
+
+def test_our_own_ranks_need_no_pattern(rank_file):
+    assert Counter.from_file(rank_file).engine == "trimtab cl100k_base"
+
+
+def test_what_is_not_known_is_said(model, tmp_path, rank_file):
+    def refused(file, match, **options):
+        path = tmp_path / "file"
+        path.write_bytes(file if isinstance(file, bytes) else json.dumps(file).encode())
+        with pytest.raises(ValueError, match=match):
+            Counter.from_file(path, **options)
+
+    refused(b"", "does not say how texts are split")
+    refused(b"what is this\n", "no tokenizer.json and no ranks")
+    refused(b"\xff\xfe", "not UTF-8")
+    refused(b"{", "no tokenizer.json")
+    refused({"model": {"type": "Unigram"}}, "only byte-level pairs are known")
+    refused({"model": model, "pre_tokenizer": split_by("(")}, r"the pattern .* is not known; .*parenthesis")
+    refused({"model": model, "pre_tokenizer": GPT2, "normalizer": {"type": "NFKX"}}, "only NFC is known")
+    with pytest.raises(ValueError, match="is not known"):
+        Counter.from_file(rank_file, pattern=r"\w+")
+    with pytest.raises(FileNotFoundError):
+        Counter.from_file(tmp_path / "none")
