@@ -82,12 +82,12 @@ class Builder:
         if count > 0:
             self.left_out[kind] = self.left_out.get(kind, 0) + count
 
-    def leave_fields(self, value: dict[str, Any], known: Sequence[str], *names: object) -> None:
-        """Count the unknown fields with text in an entry that becomes a message: with a string of three words.
+    def leave_fields(self, values: list[dict[str, Any]], known: Sequence[str], *names: object) -> None:
+        """Count the unknown fields with text in entries that become messages: with a string of three words.
 
         Identifiers, numbers, times and settings do not count: they are not part of a prompt.
         """
-        for name in _core.worded(value, known):
+        for name in _core.worded(values, known):
             self.leave(*names, name)
 
     def objects(self, value: object, *names: object) -> list[dict[str, Any]]:

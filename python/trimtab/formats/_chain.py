@@ -140,13 +140,15 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
             builder.skip(record, defect)
             continue
         line = _line(number, record)
+        line.release()
         # Share equal strings: a large file has few kinds, and refers to each line and response repeatedly.
         line.kind = names.setdefault(line.kind, line.kind)
         if line.parent in nodes:
             line.parent = nodes[line.parent].key
         if line.role == "assistant":
             first.setdefault(line.response, number)
-        if segment := dict_of(dict_of(record.value.get("compactMetadata")).get("preservedSegment")):
+        metadata = record.value.get("compactMetadata")
+        if isinstance(metadata, dict) and (segment := dict_of(metadata.get("preservedSegment"))):
             kept.append(segment)
         if line.key in nodes:
             # A resumed session repeats lines. A repeated line with another parent was kept after a summary.
@@ -167,28 +169,27 @@ def _line(number: int, record: FileRecord) -> Line:
     """Make a line; without a parent field its parent is a missing line, so that file order applies."""
     value = record.value
     role, kind = _role(value)
-    parent = value.get("parentUuid", "")
-    key = text_of(value.get("uuid")) or f"line {number}"
-    message = value["message"] if role else {}
+    parent, key, logical = value.get("parentUuid", ""), value.get("uuid"), value.get("logicalParentUuid")
+    key = key if key and isinstance(key, str) else f"line {number}"
     return Line(
         number,
         record.offset,
-        None if record.file else value,
+        value,
         record.file,
         key,
         role,
-        None if parent is None else text_of(parent),
+        parent if parent is None or isinstance(parent, str) else "",
         kind,
-        (text_of(message.get("id")) or key) if role == "assistant" else "",
-        block_ids(message.get("content"), "tool_use_id"),
+        (text_of(value["message"].get("id")) or key) if role == "assistant" else "",
+        block_ids(value["message"].get("content"), "tool_use_id") if role == "user" else (),
         is_summary=bool(role and value.get("isCompactSummary")),
-        logical=text_of(value.get("logicalParentUuid")),
+        logical=logical if isinstance(logical, str) else "",
     )
 
 
 def _role(value: dict[str, Any]) -> tuple[str, tuple[str, str]]:
     """Return a line's role, empty if it is never sent, and the file's name for its kind if it is not sent."""
-    kind, role = text_of(value.get("type")), ""
+    kind, role = value.get("type"), ""
     if kind in ROLES:
         message = value["message"]
         is_error = value.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
@@ -196,9 +197,9 @@ def _role(value: dict[str, Any]) -> tuple[str, tuple[str, str]]:
         if not is_error and (not is_shown or value.get("isCompactSummary")):
             role = message["role"] if message.get("role") in ROLES else kind
         more = "shown only" if is_shown else "error of Claude Code" if is_error else "other branch"
-    else:
-        inner = dict_of(value.get("attachment") or value.get("data"))
-        more = text_of(value.get("subtype") or inner.get("type"))
+        return role, (_SIDE, kind) if value.get("isSidechain") else (kind, more)
+    kind, inner = text_of(kind), dict_of(value.get("attachment") or value.get("data"))
+    more = text_of(value.get("subtype") or inner.get("type"))
     return role, (_SIDE, kind) if value.get("isSidechain") else (kind, more)
 
 

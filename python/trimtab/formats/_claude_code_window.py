@@ -68,8 +68,10 @@ class Evidence:
 
     def note(self, value: dict[str, Any]) -> None:
         """Note what a line says."""
-        self.folder = text_of(value.get("cwd")) or self.folder
-        message = dict_of(value.get("message"))
+        folder, message = value.get("cwd"), value.get("message")
+        if folder and isinstance(folder, str):
+            self.folder = folder
+        message = message if isinstance(message, dict) else {}
         printed = message.get("content") or value.get("content")
         if isinstance(printed, str) and printed.startswith(_MODEL_SET):
             self.wide = "[1m]" in printed or "1M context" in printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,26 +34,27 @@ class FileRecord:
     Attributes:
         number: line number of its start, from 1.
         offset: byte offset of that line.
-        held: the parsed value, if it is in memory.
+        value: the parsed value; it is read again when it is needed after ``release``.
         file: the file to read it from again, if it is alone on its line; None if it stays in memory.
     """
 
     number: int
     offset: int
-    held: Any
+    value: Any
     file: BinaryIO | None
 
-    @property
-    def value(self) -> Any:
-        """The parsed value."""
-        if self.file is not None and self.held is None:
-            self.held = again(self.file, self.offset)
-        return self.held
+    def __getattr__(self, name: str) -> Any:
+        """Read the released value again; Python asks for it only where the slot is empty."""
+        if name != "value" or self.file is None:
+            raise AttributeError(name)
+        self.value = again(self.file, self.offset)
+        return self.value
 
     def release(self) -> None:
         """Free the value if it can be read again."""
         if self.file is not None:
-            self.held = None
+            with suppress(AttributeError):  # freed before
+                del self.value
 
 
 def again(file: BinaryIO, offset: int) -> Any:
@@ -94,9 +96,9 @@ class Records:
         for record in self._values():
             self.found += 1
             self._count(record.number)
-            if isinstance(record.held, list):
-                self.lines += len(record.held) - 1
-                yield from (FileRecord(record.number, record.offset, entry, None) for entry in record.held)
+            if isinstance(record.value, list):
+                self.lines += len(record.value) - 1
+                yield from (FileRecord(record.number, record.offset, entry, None) for entry in record.value)
             else:
                 yield record
 
@@ -131,7 +133,7 @@ class Records:
                 record, defects = None, [(0, "nested too deeply", False)]
             if record is None:
                 self._count(line)
-            elif isinstance(record.held, list):
+            elif isinstance(record.value, list):
                 self.lines += sum(not is_read for _, _, is_read in defects)
             last = 0
             for place, reason, is_read in (*defects, (end, "", True)):

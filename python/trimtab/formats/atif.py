@@ -72,9 +72,9 @@ class _Session(Builder):
         """Add a step; omit a last step that hands over, because another file continues."""
         source = step["source"]
         results = self.objects(dict_of(step.get("observation")).get("results"), "results")
-        self.leave_fields(step, _STEP, source)
+        self.leave_fields([step], _STEP, source)
         for result in results:
-            self.leave_fields(result, _RESULT, "results")
+            self.leave_fields([result], _RESULT, "results")
         content = self._content(step.get("message"))
         if source == "agent":
             self._add_answer(step, at, content, results)
@@ -102,7 +102,7 @@ class _Session(Builder):
         self.model = text_of(step.get("model_name")) or self.model
         made = self.objects(step.get("tool_calls"), "tool_calls")
         for each in made:
-            self.leave_fields(each, ("function_name", "arguments"), "tool_calls")
+            self.leave_fields([each], ("function_name", "arguments"), "tool_calls")
         refs = [text_of(each.get("tool_call_id")) or f"step_{at}_call_{n}" for n, each in enumerate(made)]
         pairs = zip(refs, made, strict=True)
         calls = [call(ref, each.get("function_name"), each.get("arguments")) for ref, each in pairs]

@@ -75,8 +75,10 @@ class SessionReader(Builder):
 
     def watched(self, records: FileRecords) -> FileRecords:
         """Yield the records; note what they say of the window."""
+        note = self.evidence.note
         for record in records:
-            self.evidence.note(dict_of(record.value))
+            if isinstance(record.value, dict):
+                note(record.value)
             yield record
 
     def add(self, line: Line) -> None:
@@ -188,9 +190,11 @@ class SessionReader(Builder):
         """Count the omitted lines by kind."""
         added = [part for parts in (*self.parts.values(), *self.results.values()) for part in parts]
         ids = {id(part) for part in added}
-        for line in (*added, *(line for line in self.order if id(line) not in ids)):
-            self.leave_fields(line.value, _LINE, line.role)
-            self.leave_fields(line.value["message"], ("content",), line.role, "message")
+        lines = (*added, *(line for line in self.order if id(line) not in ids))
+        for role in ROLES:
+            values = [line.value for line in lines if line.role == role]
+            self.leave_fields(values, _LINE, role)
+            self.leave_fields([value["message"] for value in values], ("content",), role, "message")
         start = self.order[0].number if self.order and self.order[0].is_summary else 0
         for line in tree.nodes.values():
             if line.role and line.number < start and line.key not in self.keys:

@@ -82,7 +82,7 @@ def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
     last, model = None, "unknown"
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
         for record in Records(file):
-            line = record.held
+            line = record.value
             if isinstance(line, dict) and line.get("type") in ROLES and not line.get("isSidechain"):
                 last = line
                 named = text_of(dict_of(line.get("message")).get("model"))

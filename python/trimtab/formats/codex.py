@@ -34,7 +34,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
         if isinstance(value, dict) and isinstance(value.get("payload"), dict):
             session.now = seconds_of(value.get("timestamp"))
             session.add(value.get("type"), value["payload"])
-            session.leave_fields(value, ("payload",), value.get("type"))
+            session.leave_fields([value], ("payload",), value.get("type"))
         else:
             session.skip(record, "no payload")
     return session

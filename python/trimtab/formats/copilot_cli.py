@@ -63,8 +63,8 @@ class _Session(Builder):
         """Add an event's data."""
         data, content = event["data"], text_of(event["data"].get("content"))
         if kind in _EVENTS:
-            self.leave_fields(event, ("data",), kind)
-            self.leave_fields(data, _EVENTS[kind], kind)
+            self.leave_fields([event], ("data",), kind)
+            self.leave_fields([data], _EVENTS[kind], kind)
         if kind == "user.message":
             self.say("user", text_of(data.get("transformedContent")) or content)
         elif kind == "system.notification":
@@ -90,7 +90,7 @@ class _Session(Builder):
         """Add a model's message with its calls."""
         requests = self.objects(data.get("toolRequests"), "assistant.message", "toolRequests")
         for each in requests:
-            self.leave_fields(each, _REQUEST, "toolRequests")
+            self.leave_fields([each], _REQUEST, "toolRequests")
         calls = [call(each.get("toolCallId"), each.get("name"), each.get("arguments")) for each in requests]
         self.model = text_of(data.get("model")) or self.model
         self.answer(content, calls, text_of(data.get("reasoningText")))
@@ -106,7 +106,7 @@ class _Session(Builder):
     def _result_content(self, data: dict[str, Any]) -> Content:
         """Return a call's result or error as the model got it."""
         kind, result, error = "tool.execution_complete", dict_of(data.get("result")), dict_of(data.get("error"))
-        self.leave_fields(result, _RESULT, kind, "result")
+        self.leave_fields([result], _RESULT, kind, "result")
         parts = [text_part(text_of(result.get("content")) or error.get("message"))]
         for binary in self.objects(result.get("binaryResultsForLlm"), kind):
             if text_of(binary.get("mimeType")).startswith("image/") and text_of(binary.get("data")):

@@ -116,7 +116,7 @@ class _Session(GeminiBuilder):
         if kind in _UNSENT:
             self.leave(kind)
             return
-        self.leave_fields(entry, _MESSAGE, kind)
+        self.leave_fields([entry], _MESSAGE, kind)
         if kind == "gemini":
             self._add_answer(key, entry, parts)
             return
@@ -137,7 +137,7 @@ class _Session(GeminiBuilder):
         self.leave("gemini", "thoughts", count=len(list_of(entry.get("thoughts"))))
         made = self.objects(entry.get("toolCalls"), "gemini", "toolCalls")
         for each in made:
-            self.leave_fields(each, _CALL, "toolCalls")
+            self.leave_fields([each], _CALL, "toolCalls")
         made = made or [function for part in parts if (function := dict_of(part.get("functionCall")))]
         content = self.content([part for part in parts if "functionCall" not in part], "gemini")
         self.leave("gemini/picture", count=len(images_of(content)))

@@ -165,10 +165,10 @@ class _Session(Builder):
         """Add a message with its parts."""
         info, role = message["info"], message["info"].get("role")
         parts = self.objects(message["parts"], role)
-        self.leave_fields(message, ("info", "parts"), role)
-        self.leave_fields(info, _INFO, role, "info")
+        self.leave_fields([message], ("info", "parts"), role)
+        self.leave_fields([info], _INFO, role, "info")
         for part in parts:
-            self.leave_fields(part, _PART, role, part.get("type"))
+            self.leave_fields([part], _PART, role, part.get("type"))
         if role == "user":
             self.say("user", content_of(self._parts(parts, "user")))
             return

@@ -115,7 +115,7 @@ class _Session(Builder):
         if kind in _SILENT or event.get("observation") in _SILENT:
             self.leave(kind or event.get("observation"))
             return
-        self.leave_fields(event, _EVENT, kind or event.get("observation"))
+        self.leave_fields([event], _EVENT, kind or event.get("observation"))
         if "observation" in event:
             self._add_observation(event)
         elif kind == "system":

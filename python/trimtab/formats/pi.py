@@ -128,7 +128,7 @@ class _Session(Builder):
                 parent = text_of(value.get("parentId", last))
                 parent = entries[parent].key if parent in entries else parent
                 kind = kinds.setdefault(value["type"], value["type"])
-                entries[key] = _Entry(number, record.offset, record.held, record.file, key, parent, kind)
+                entries[key] = _Entry(number, record.offset, record.value, record.file, key, parent, kind)
                 entries[key].release()
                 last = key
         path: dict[str, _Entry] = {}
@@ -146,7 +146,7 @@ class _Session(Builder):
     def add(self, entry: dict[str, Any], tail: Sequence[dict[str, Any]] = ()) -> None:
         """Add an entry; a compaction kept the messages of `tail`."""
         kind = entry["type"]
-        self.leave_fields(entry, _ENTRY, kind)
+        self.leave_fields([entry], _ENTRY, kind)
         if kind == "message":
             self._add_message(entry["message"])
         elif kind == "custom_message":
@@ -163,7 +163,7 @@ class _Session(Builder):
     def _add_message(self, message: dict[str, Any]) -> None:
         """Add a message by its role."""
         role, content = _role(message), message.get("content")
-        self.leave_fields(message, _MESSAGE, "message", role)
+        self.leave_fields([message], _MESSAGE, "message", role)
         if role == "assistant":
             self._add_answer(message, self.objects(content, "message", role))
         elif role == "toolResult":

@@ -94,8 +94,8 @@ class _Session(GeminiBuilder):
             self.compact(head.messages)
             return
         message = dict_of(value.get("message"))
-        self.leave_fields(value, _RECORD, value["type"])
-        self.leave_fields(message, _MESSAGE, value["type"], "message")
+        self.leave_fields([value], _RECORD, value["type"])
+        self.leave_fields([message], _MESSAGE, value["type"], "message")
         self.say_content(message, Usage.recorded(value.get("usageMetadata")))
 
     def say_content(self, content: dict[str, Any], charged: Usage = UNCHARGED) -> None:

@@ -56,7 +56,7 @@ class _Session(Builder):
         if agent and entry.get("agent") not in (None, agent):
             self.leave("other agents", entry.get("agent"))
             return True
-        self.leave_fields(entry, _ENTRY, role)
+        self.leave_fields([entry], _ENTRY, role)
         if not isinstance(content, str):
             parts = parts_of(content)
             self.leave(role, "no part", count=len(content or ()) - len(parts))

@@ -14,16 +14,21 @@ const WORDS: usize = 3;
 const MOST_SEARCHED: usize = 1_000;
 const MOST_READ: usize = 1_000;
 
-/// The names of the fields of `value`, but for the `known` ones, that hold a string of three words or more at any depth; a
-/// field with more than a thousand values is taken to hold one.
+/// The names of the fields of `values`, but for the `known` ones, that hold a string of three words or more at any depth; a
+/// field with more than a thousand values is taken to hold one. A name stands once for each value that has such a field.
 #[pyfunction]
-pub fn worded<'py>(value: &Bound<'py, PyDict>, known: Vec<Bound<'py, PyString>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+pub fn worded<'py>(
+    values: Vec<Bound<'py, PyDict>>,
+    known: Vec<Bound<'py, PyString>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let find = || {
         let mut found = Vec::new();
-        for (name, inner) in value {
-            let is_known = || known.iter().any(|one| name.is(one) || name.eq(one).unwrap_or(false));
-            if holds_text(inner)? && !is_known() {
-                found.push(name);
+        for value in &values {
+            for (name, inner) in value {
+                let is_known = || known.iter().any(|one| name.is(one) || name.eq(one).unwrap_or(false));
+                if holds_text(inner)? && !is_known() {
+                    found.push(name);
+                }
             }
         }
         Ok(found)
