@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel wheels release-check check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -55,6 +55,19 @@ latest: .venv/checked # every range resolved anew, the newest and the lowest rel
 wheel: .venv/dev ## build the release wheel into dist/
 	$(BIN)/maturin build --release --locked --quiet --compression-level 9 --out dist
 
+# Tools that build and judge wheels stand apart: zig alone is 100 MB.
+.venv/packaging: .venv/dev requirements/packaging.txt
+	@$(INSTALL) $@ requirements/packaging.txt && touch $@
+
+wheels: .venv/packaging ## build and check every wheel that this machine can build, and the source distribution
+	@.venv/packaging/bin/python tools/wheels.py $(ARGS)
+
+release-check: .venv/dev # the checklist of a release, without publishing anything
+	@$(BIN)/python tools/release.py
+
+check-workflows: .venv/packaging # the workflow files by zizmor, without a network
+	@.venv/packaging/bin/zizmor --offline --persona pedantic .github/workflows
+
 demo: .venv/release ## compact a recorded session and show what happened
 	@$(BIN)/python examples/demo.py
 
@@ -103,6 +116,7 @@ docs: .venv/checked ## write the tables in docs/: problem codes, what is due whe
 	done
 	PYTHONPATH=tests $(BIN)/python tools/fields.py --docs
 	$(BIN)/python tools/picture.py
+	$(BIN)/python tools/api.py
 
 site: .venv/checked ## write the documentation site into target/site; strict, fetches nothing
 	@$(BIN)/zensical build --strict --clean

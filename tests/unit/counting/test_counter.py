@@ -227,7 +227,7 @@ def test_so_many_threads_count_the_same_and_no_other_is_started(threads: int):
     there = {
         **os.environ,
         "TRIMTAB_THREADS": str(threads),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": os.pathsep.join(map(str, (Path(__file__).parent, Path(__file__).parents[2]))),
         "OPENBLAS_NUM_THREADS": "1",
     }
     printed = subprocess.run(script, env=there, capture_output=True, text=True, check=True).stdout
