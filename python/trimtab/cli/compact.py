@@ -11,8 +11,8 @@ from .._home import archive_url
 from ..messages.surrogates import mend
 from .columns import clip, width
 from .files import archive_path, check_output, to_text, write
-from .input import sendable, target
-from .options import add_archive, add_file, add_output, add_policy, session_option
+from .input import sendable, span, target
+from .options import add_archive, add_file, add_output, add_policy, add_span, session_option
 from .output import print_json, print_line, print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor, hint, known_fields, learn
@@ -49,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
     parser.add_argument("--list", action="store_true", help="write the messages alone, without model, system and tools")
     if plans:
         add_policy(parser)
+        add_span(parser)
         parser.add_argument(
             "--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT"
         )
@@ -73,15 +74,12 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
         learn(cm, options, transcript)
     for text in () if plan else options.pin:
         cm.pin(text)
+    request: dict[str, Any] = {"system": transcript.system, "tools": transcript.tools}
     with progress:
-        result = cm.compact(
-            transcript.messages,
-            system=transcript.system,
-            tools=transcript.tools,
-            instructions=options.instructions,
-            plan=plan,
-            **({} if plan else target(options)),
-        )
+        if ends := span(options):
+            plan = cm.plan(transcript.messages, **request, **target(options), span=ends)
+        goal = {"plan": plan} if plan else target(options)
+        result = cm.compact(transcript.messages, **request, instructions=options.instructions, **goal)
     fields = {} if options.list else mend(known_fields(options, transcript))
     write(options.output, to_text(result.messages, options.output, fields))
     note_origin(shared.archive, result.ref, options, transcript)

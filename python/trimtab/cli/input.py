@@ -190,3 +190,19 @@ def model_of(options: argparse.Namespace, found: Transcript) -> str:
 def target(options: argparse.Namespace) -> dict[str, Any]:
     """Return the target that the user gave, as keywords of ``plan`` and ``compact``; None for the policy's."""
     return {"target_tokens": options.target_tokens, "target_share": options.target_share}
+
+
+def span(options: argparse.Namespace) -> tuple[int, int] | None:
+    """Return the range of messages that the user gave, as ``plan`` takes it; None without one.
+
+    Raises:
+        ValueError: one end is missing, or it is not in its place.
+    """
+    first, last = getattr(options, "first", None), getattr(options, "last", None)
+    if first is None and last is None:
+        return None
+    if first is None or last is None:
+        raise ValueError("a range has two ends: give --from and --to")
+    if last < first:
+        raise ValueError(f"--from {first} is behind --to {last}")
+    return first, last + 1

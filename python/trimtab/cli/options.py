@@ -53,6 +53,15 @@ def add_policy(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
     either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")
 
 
+def add_span(parser: argparse.ArgumentParser) -> None:
+    """Add the options for a range of messages."""
+    about = (
+        "replace only messages N to M by a summary, both included; the nearest are named where they cannot leave alone"
+    )
+    parser.add_argument("--from", type=int, dest="first", metavar="N", help=about)
+    parser.add_argument("--to", type=int, dest="last", metavar="M", help="the last message of the range")
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the option for the output file."""
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")

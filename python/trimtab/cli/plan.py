@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .columns import about, padded, width
 from .input import sendable
-from .options import add_file, add_policy
+from .options import add_file, add_policy, add_span
 from .output import print_line, to_json
 from .preview import Previewed, preview
 from .prompt import hint
@@ -30,6 +30,7 @@ EXAMPLES = (
     "trimtab plan *.jsonl --check",
     "trimtab plan s.jsonl --summary  # what takes the place of the messages",
     "trimtab plan s.jsonl --json | trimtab apply s.jsonl -o smaller.json",
+    "trimtab plan s.jsonl --from 12 --to 40  # a summary of these alone",
     "trimtab plan s.jsonl --window 200k --check  # for CI: 1 over the trigger",
 )
 
@@ -56,6 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
     add_file(parser, several=True)
     add_policy(parser)
+    add_span(parser)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -215,9 +217,11 @@ def _given(options: argparse.Namespace) -> str:
         "--policy": None if options.policy == "default" else options.policy,
         "--target-tokens": options.target_tokens,
         "--target-share": options.target_share,
+        "--from": options.first,
+        "--to": options.last,
         "--format": options.format,
     }
-    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value]
+    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value or value == 0]
     return "".join([*words, " --whole"] if options.whole else words)
 
 

@@ -13,7 +13,7 @@ from ..archive.sql.codec import encode
 from ..archive.sqlite import DIALECT, SqliteArchive
 from ..archive.values import Stored
 from .files import archive_path
-from .input import target
+from .input import span, target
 from .progress import Progress
 from .prompt import NextPrompt, compactor
 
@@ -85,7 +85,10 @@ def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
     next_prompt = NextPrompt.of(options, found, cm)
     with Progress("planning"):
         request = {"system": found.system, "tools": found.tools, **target(options)}
-        plan, contents = cm.plan(found.messages, **request), Contents.of(found.messages, cm.counter, found.provider)
+        plan, contents = (
+            cm.plan(found.messages, **request, span=span(options)),
+            Contents.of(found.messages, cm.counter, found.provider),
+        )
         made, after, summary = contents.ledger, next_prompt.tokens, None
         if plan.edits:
             result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan)

@@ -10,6 +10,7 @@ from uuid import uuid4
 from .. import _core
 from ..archive.json_check import check_json
 from ..archive.redact import redact_message
+from ..errors import PlanError
 from ..messages.objects import InputMessages
 from ..planning.edits import Mend
 from ..planning.plan import Need
@@ -178,6 +179,19 @@ class CompactionRequest:
         best = lighter if lighter.bytes_after < made.bytes_after else made
         why = f"the messages have {best.bytes_before:,} bytes, at most {best.bytes_limit:,} fit"
         return replace(best, reason=f"{best.reason}; {why}{', more of them stay' * best.stays_heavy}")
+
+    def of_span(self, start: int, stop: int) -> Plan:
+        """Return the plan that replaces these messages alone by a summary; what the provider refuses leaves too.
+
+        Raises:
+            PlanError: the ends part a call from its result, or an earlier result stands in for the beginning.
+        """
+        from ..planning.decide import of_span  # noqa: PLC0415 - numpy comes with the first plan
+
+        if self.resumed is not None:
+            msg = "an earlier result stands in for the beginning of these messages: give the list that was returned"
+            raise PlanError(msg)
+        return self._without_excess(of_span(self.costs(self.target), self.policy, start, stop))
 
     def _made(self, *, urgent: bool, weighs: bool = False) -> Plan:
         """Return the plan of the policy's stages without the pictures that the provider does not take."""

@@ -269,6 +269,24 @@ def target_of(tokens: int | None, share: float | None) -> Target | None:
     return lambda ledger: max(int(ledger.total * share), 1)
 
 
+def check_span(span: tuple[int, int], messages: int, *targets: float | None) -> None:
+    """Check the caller's span of messages.
+
+    Raises:
+        TypeError: an end is no int.
+        ValueError: a target is given too, or the span is empty or outside of the messages.
+    """
+    if any(target is not None for target in targets):
+        raise ValueError("give a span or a target, not both")
+    start, stop = span
+    if any(isinstance(end, bool) or not isinstance(end, int) for end in span):
+        msg = f"a span has two ints, got {type(start).__name__} and {type(stop).__name__}"
+        raise TypeError(msg)
+    if not 0 <= start < stop <= messages:
+        msg = f"a span of {messages} messages has ends from 0 to {messages}, got {start} and {stop}"
+        raise ValueError(msg)
+
+
 def _shape(provider: str | None) -> Provider | None:
     if provider is not None and provider not in SHAPES:
         msg = f"unknown provider {provider!r}, known are {', '.join(SHAPES)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..errors import PlanError
 from ..ledger.columns import Zone
 from .edits import Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate, dropped
 from .plan import AT_TARGET, NOTHING, UNREACHED, USELESS, Plan
@@ -134,6 +135,39 @@ def cap_results(costs: Costs, policy: Policy, since: int) -> Plan:
     if not len(rows):
         return _plan(costs, policy, ledger.total, (), AT_TARGET)
     return _finish(costs, policy, ledger.total, (Truncate(tuple(rows.tolist()), most),))
+
+
+def of_span(costs: Costs, policy: Policy, start: int, stop: int) -> Plan:
+    """Return the plan that replaces some messages alone: by a summary, or by the notice of a policy without one.
+
+    What no plan removes stays, verbatim, behind the summary.
+
+    Args:
+        costs: the transcript.
+        policy: the policy.
+        start: first message to replace.
+        stop: first message behind these.
+
+    Raises:
+        PlanError: the ends part a call from its result, or system text stands there; names the nearest ends.
+    """
+    cuts = [int(cut) for cut in costs.cuts]
+    if start not in cuts or stop not in cuts:
+        first = max((cut for cut in cuts if cut <= start), default=cuts[0] if cuts else stop)
+        last = min((cut for cut in cuts if cut >= stop), default=first)
+        why = (
+            f"what is in front of message {costs.head} stays"
+            if start < costs.head
+            else "a call would part from its result"
+        )
+        nearest = f"; messages {first} to {last - 1} can" if first < last else ""
+        raise PlanError(f"messages {start} to {stop - 1} cannot leave alone: {why}{nearest}")
+    keep = tuple(message for message in costs.floor if start <= message < stop)
+    left = int(costs.per_message[start:stop].sum()) - int(costs.per_message[list(keep)].sum())
+    stage = policy.summarize or _DROPS
+    edit = Summarize(start, stop, min(stage.max_tokens, max(left // 3, stage.min_tokens)), keep)
+    plan = _finish(costs, policy, costs.total, (edit if policy.summarize else dropped(edit, policy.place.notice),))
+    return replace(plan, target=plan.tokens_after)
 
 
 def saved(plan: Plan, costs: Costs, rates: Rates) -> Savings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, T
 
 from ..compaction.effects import Long
 from ..compaction.listeners import AWAITS
-from ..compaction.settings import target_of
+from ..compaction.settings import check_span, target_of
 from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
 from ..messages.request import SYSTEM_ROLES, begins_with
@@ -302,6 +302,7 @@ class Session:
         tools: object = None,
         target_tokens: int | None = None,
         target_share: float | None = None,
+        span: tuple[int, int] | None = None,
     ) -> Plan:
         """Return the plan of ``compact``, with its reason; change nothing.
 
@@ -311,16 +312,21 @@ class Session:
             tools: tool definitions.
             target_tokens: tokens of messages to reach; the policy's target if neither is given.
             target_share: share of the messages' tokens to reach, more than 0 and less than 1.
+            span: the first message to replace by a summary, and the first behind these; nothing else leaves. What no
+                plan removes stays: pins, the last request, open calls.
 
         Raises:
             MessageError: the provider would refuse the list; says where, why and what to do.
+            PlanError: the span parts a call from its result; names the nearest ends.
             TypeError: a target is no number.
-            ValueError: a target is out of its range, or both are given.
+            ValueError: a target or the span is out of its range, or two of them are given.
         """
+        if span is not None:
+            check_span(span, len(messages), target_tokens, target_share)
         call = self._memory.resumed(_call(messages, system, tools))
         request = self._memory.request(call, target=target_of(target_tokens, target_share), copies=False)
         request.check()
-        return request.decide()
+        return request.decide() if span is None else request.of_span(*span)
 
     def stats(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Stats:
         """Return the messages of each of the policy's zones, and how full the window is.
