@@ -37,6 +37,7 @@ FRAMEWORKS = {
     "openai_agents": "openai-agents",
     "strands": "strands-agents",
     "litellm": "litellm",
+    "deepagents": "deepagents",
 }
 """The package of each framework, by its file's name."""
 
