@@ -38,6 +38,7 @@ FRAMEWORKS = {
     "strands": "strands-agents",
     "litellm": "litellm",
     "deepagents": "deepagents",
+    "google_adk": "google-adk",
 }
 """The package of each framework, by its file's name."""
 
