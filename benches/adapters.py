@@ -39,6 +39,7 @@ FRAMEWORKS = {
     "litellm": "litellm",
     "deepagents": "deepagents",
     "google_adk": "google-adk",
+    "smolagents": "smolagents",
 }
 """The package of each framework, by its file's name."""
 
