@@ -40,6 +40,7 @@ FRAMEWORKS = {
     "deepagents": "deepagents",
     "google_adk": "google-adk",
     "smolagents": "smolagents",
+    "llama_index": "llama-index-core",
 }
 """The package of each framework, by its file's name."""
 
