@@ -164,7 +164,7 @@ def test_mirrored_messages_come_back_as_what_they_were() -> None:
     made = returned(plain, edited, change, lambda message: ("new", message["content"]))
     assert made[:2] == [("changed", given[0], "less"), ("new", "new")]
     assert made[2] is given[-2]
-    fitted = sessions().of("a").fit(plain)
+    fitted = sessions(window=15_000).of("a").fit(plain)
     assert fitted.compaction is not None
     back = returned(plain, fitted.messages, change, lambda message: message["content"])
     assert back[-1] is given[-1]
