@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel wheels release-check check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel wheels release-check check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -38,8 +38,8 @@ INSTALL = $(PYTHON) tools/environment.py
 lock: ## write requirements/*.txt from the ranges of pyproject.toml; ARGS=--upgrade takes the newest releases
 	@$(PYTHON) tools/lock.py $(ARGS)
 
-adapters: .venv/checked ## the adapters' tests, each framework in an environment of its own
-	@$(BIN)/python tools/adapters.py $(ARGS)
+adapters adapters-few: .venv/checked ## the adapters' tests, each framework in an environment of its own; adapters-few: those of CI
+	@$(BIN)/python tools/adapters.py $(if $(filter adapters-few,$@),--few) $(ARGS)
 
 bench-adapters: .venv/checked # a stub agent in each framework, with its own compaction and with ours
 	@$(BIN)/python tools/adapters.py --bench $(ARGS)
@@ -170,7 +170,7 @@ eval-summaries: evals/summaries.py .venv/dev .venv/release .venv/kit # what comp
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 
-nightly: slow full order clock proof reliability memory memory-python test-portable test-aarch64 fuzz ## all that takes minutes or hours, on the release build
+nightly: slow full order clock adapters proof reliability memory memory-python test-portable test-aarch64 fuzz ## all that takes minutes or hours, on the release build
 	cargo clippy --locked -p trimtab-core --no-default-features --quiet -- -D warnings
 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/unit/counting/test_claude.py for one file

@@ -37,6 +37,10 @@ FRAMEWORKS = {
     "openai_agents": "openai-agents",
     "strands": "strands-agents",
     "litellm": "litellm",
+    "deepagents": "deepagents",
+    "google_adk": "google-adk",
+    "smolagents": "smolagents",
+    "llama_index": "llama-index-core",
 }
 """The package of each framework, by its file's name."""
 

@@ -19,6 +19,9 @@ from lock import frameworks, locks, module_of, name_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+FEW = ("mcp", "langchain", "pydantic-ai", "openai-agents", "claude-agent", "strands", "litellm")
+"""Extras that CI tries at every stop, in four minutes; ``make nightly`` tries all."""
+
 
 def versions(lock: Path, requirements: tuple[str, ...]) -> str:
     """Return the packages of requirements with their releases in a file of exact versions."""
@@ -44,9 +47,11 @@ def run(extra: str, folder: Path, arguments: list[str], **options: object) -> su
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", action="store_true", help="run benches/adapters.py")
+    parser.add_argument("--few", action="store_true", help="those of CI alone")
+    parser.add_argument("--extra", action="append", help="an extra to try; may be repeated; default: all")
     options, rest = parser.parse_known_args()
     started, failed = time.monotonic(), []
-    for extra in frameworks():
+    for extra in options.extra or (FEW if options.few else frameworks()):
         module, folder = module_of(extra), ROOT / ".venv" / f"adapter-{extra}"
         if options.bench and not (ROOT / "benches" / f"_adapters_{module}.py").exists():
             continue

@@ -1,6 +1,6 @@
 """Run targets of the Makefile one after another, and print a line with seconds for each: ``make test``, ``.ci/run``.
 
-It stops at the first part that fails and prints the last 40 lines of it. ``fuzz-short+adapters`` runs two side by side.
+It stops at the first part that fails and prints its last 40 lines. ``fuzz-short+adapters-few`` runs two side by side.
 On a terminal the output of a part is shown as it comes; otherwise its last line alone. It is kept in ``target/parts/``.
 """
 

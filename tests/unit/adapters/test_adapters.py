@@ -10,6 +10,7 @@ import pytest
 import trimtab
 from support.models import CLAUDE, GPT
 from trimtab.adapters.conversation import RETRIES
+from trimtab.adapters.mirror import call, mirrored, returned, text_of
 from trimtab.adapters.sessions import Sessions, opening
 
 MODEL = CLAUDE
@@ -151,3 +152,31 @@ def test_usage_without_tokens_is_no_error() -> None:
     for usage in (None, {}, {"input_tokens": 0}):
         conversation.fit(MESSAGES)
         conversation.record(usage)
+
+
+def test_mirrored_messages_come_back_as_what_they_were() -> None:
+    def change(original: Any, message: Any) -> Any:
+        return ("changed", original, message["content"])
+
+    given = [["user", f"step {n}: " + "words " * 300] for n in range(60)]
+    plain = mirrored(given, lambda each: {"role": each[0], "content": each[1]})
+    edited = [{**plain[0], "content": "less"}, {"role": "user", "content": "new"}, *plain[-2:]]
+    made = returned(plain, edited, change, lambda message: ("new", message["content"]))
+    assert made[:2] == [("changed", given[0], "less"), ("new", "new")]
+    assert made[2] is given[-2]
+    fitted = sessions(window=15_000).of("a").fit(plain)
+    assert fitted.compaction is not None
+    back = returned(plain, fitted.messages, change, lambda message: message["content"])
+    assert back[-1] is given[-1]
+    assert any("[trimtab" in str(each) or "<trimtab" in str(each) for each in back)
+
+
+def test_a_call_is_written_as_json_and_text_is_found_in_any_content() -> None:
+    assert call(None, "look", {"n": 1}) == {
+        "id": "",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"n": 1}'},
+    }
+    assert call("a", "look", "{}")["function"]["arguments"] == "{}"
+    assert text_of([{"type": "text", "text": "a"}, {"type": "image_url"}]) == "a\n"
+    assert (text_of("b"), text_of(None)) == ("b", "")

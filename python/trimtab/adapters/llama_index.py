@@ -1,0 +1,177 @@
+"""LlamaIndex: a function agent whose model calls fit, and an exact tokenizer for LlamaIndex's own memories.
+
+An agent keeps the messages of a run beside its memory, so that a memory alone protects the beginning of a run. The
+agent compacts both before each call; the memory keeps everything, and what was compacted stands in for it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from pydantic import Field, PrivateAttr
+
+from ..counting.counter import Counter
+from ..session.compactor import Compactor
+from .mirror import PROVIDER, call, mirrored, returned
+from .sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ..models.model import Model
+    from ..session.call import Fitted
+
+STATE = "trimtab "
+"""Beginning of the key of the state in the context's store, before the agent's name."""
+
+
+class CompactingFunctionAgent(FunctionAgent):
+    """A function agent whose prompts stay inside the model's context window.
+
+    Before each model call the memory and the messages of the run are compacted together. System prompt and tools count.
+    A call that the provider refuses as too long is repeated with a smaller list. The state is in the context.
+
+    Args:
+        compactor: an id, a ``Model``, or a ``Compactor``.
+        **options: those of ``FunctionAgent``.
+
+    Raises:
+        ValueError: an option has an unknown value.
+    """
+
+    compactor: Any = Field(exclude=True, description="The id of the model, a Model, or a Compactor")
+    _sessions: Sessions = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Make the Compactor where none was given."""
+        super().model_post_init(context)
+        given = self.compactor
+        self._sessions = Sessions(given, {} if isinstance(given, Compactor) else {"provider": PROVIDER})
+        self.compactor = self._sessions.compactor
+
+    async def take_step(self, ctx: Any, llm_input: list[Any], tools: Sequence[Any], memory: Any) -> Any:
+        """Take a step with messages that fit; the run's own are put back behind it."""
+        place, key = STATE + self.name, self.scratchpad_key
+        run = await ctx.store.get(key, default=[])
+        name = getattr(memory, "session_id", None)
+        conversation = self._sessions.of(name and f"{name} {self.name}", await ctx.store.get(place, default=None))
+        plain = mirrored([*llm_input, *run], _read)
+        step = super().take_step
+
+        async def send(fitted: Fitted[Any]) -> Any:
+            await ctx.store.set(key, [])
+            return await step(ctx, returned(plain, fitted.messages, _change, _make), tools, memory)
+
+        try:
+            schemas = [tool.metadata.to_openai_tool() for tool in tools]
+            output = await conversation.acall(send, plain, tools=schemas or None)
+            await ctx.store.set(key, [*run, *await ctx.store.get(key, default=[])])
+        except Exception:
+            await ctx.store.set(key, run)
+            raise
+        raw = output.raw if isinstance(output.raw, dict) else {}
+        conversation.record(raw.get("usage") or raw.get("usage_metadata"))
+        await ctx.store.set(place, conversation.state())
+        return output
+
+
+def tokenizer(model: str | Model | Compactor) -> Callable[[str], range]:
+    """Return a ``tokenizer_fn`` for LlamaIndex's memories, which ask for the length of what it returns alone.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``.
+    """
+    counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+    return lambda text: range(counter.count(text))
+
+
+def _read(message: Any) -> dict[str, Any]:
+    """Return a message as one of Chat Completions."""
+    texts = [part for block in message.blocks for part in _parts(block)]
+    is_text = all(part["type"] == "text" for part in texts)
+    role = message.role.value
+    role = {"chatbot": "assistant", "model": "assistant", "function": "tool"}.get(role, role)
+    plain: dict[str, Any] = {
+        "role": role,
+        "content": "\n".join(part["text"] for part in texts) if is_text else texts,
+    }
+    if thinking := "".join(block.content or "" for block in message.blocks if isinstance(block, ThinkingBlock)):
+        plain["reasoning_content"] = thinking
+    calls = [
+        call(block.tool_call_id, block.tool_name, block.tool_kwargs)
+        for block in message.blocks
+        if isinstance(block, ToolCallBlock)
+    ]
+    older = [] if calls else message.additional_kwargs.get("tool_calls") or []
+    calls += [each if isinstance(each, dict) else each.model_dump() for each in older]
+    if calls:
+        plain["tool_calls"] = calls
+    if role == "tool":
+        plain["tool_call_id"] = str(message.additional_kwargs.get("tool_call_id") or "")
+    return plain
+
+
+def _parts(block: Any) -> list[dict[str, Any]]:
+    """Return the content of a block; of kinds that stand elsewhere in the message none."""
+    match block.block_type:
+        case "text":
+            return [{"type": "text", "text": block.text}]
+        case "image":
+            return [{"type": "image_url", "image_url": {"url": _url(block)}}]
+        case "tool_call" | "thinking" | "cache":
+            return []
+        case _:
+            return [{"type": "text", "text": block.model_dump_json()}]
+
+
+def _url(block: ImageBlock) -> str:
+    """Return a picture as a URL."""
+    if block.url is not None:
+        return str(block.url)
+    data = block.resolve_image(as_base64=True).read().decode()
+    return f"data:{block.image_mimetype or 'image/png'};base64,{data}"
+
+
+def _change(original: Any, message: Mapping[str, Any]) -> Any:
+    """Return the original with other content, other calls, or without its thinking."""
+    before, content = _read(original), message.get("content")
+    keeps_thinking = "reasoning_content" in message
+    stays = [
+        block
+        for block in original.blocks
+        if (isinstance(block, ThinkingBlock) and keeps_thinking)
+        or (content == before["content"] and not isinstance(block, ThinkingBlock | ToolCallBlock))
+    ]
+    if content != before["content"]:
+        pictures = {_url(block): block for block in original.blocks if isinstance(block, ImageBlock)}
+        stays += [_block(part, pictures) for part in (content if isinstance(content, list) else [content or ""])]
+    known = {block.tool_call_id: block for block in original.blocks if isinstance(block, ToolCallBlock)}
+    calls = message.get("tool_calls") or [] if known else []
+    stays += [known[each["id"]] if each in before["tool_calls"] else _call(each) for each in calls]
+    return original.model_copy(update={"blocks": stays})
+
+
+def _block(part: Any, pictures: Mapping[str, Any]) -> Any:
+    if isinstance(part, str):
+        return TextBlock(text=part)
+    if part["type"] == "image_url":
+        return pictures[part["image_url"]["url"]]
+    return TextBlock(text=part["text"])
+
+
+def _call(made: Mapping[str, Any]) -> Any:
+    function = made["function"]
+    arguments = json.loads(function["arguments"] or "{}")
+    return ToolCallBlock(tool_call_id=made["id"], tool_name=function["name"], tool_kwargs=arguments)
+
+
+def _make(message: Mapping[str, Any]) -> Any:
+    """Return a new message."""
+    content = message.get("content") or ""
+    blocks = [_block(part, {}) for part in (content if isinstance(content, list) else [content])]
+    more = {"tool_call_id": message["tool_call_id"]} if "tool_call_id" in message else {}
+    blocks += [_call(each) for each in message.get("tool_calls") or ()]
+    return ChatMessage(role=str(message["role"]), blocks=blocks, additional_kwargs=more)

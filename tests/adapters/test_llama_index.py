@@ -1,0 +1,145 @@
+"""The adapter of LlamaIndex, in agents of the real framework."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="make adapters installs llama-index-core")
+
+from llama_index.core.agent.workflow import AgentWorkflow
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from llama_index.core.memory import ChatMemoryBuffer, Memory
+from llama_index.core.workflow import Context
+
+import trimtab
+from support.agent_llama_index import Chat, tools
+from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, run_page
+from trimtab.adapters.llama_index import CompactingFunctionAgent, tokenizer
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+# A Memory of LlamaIndex's never closes its database.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. .function Connection.__del__:pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture(scope="module")
+def encode(tiktoken_encoding: Any) -> Any:
+    return tiktoken_encoding("o200k_base").encode_ordinary
+
+
+def agent(stub: Model, compactor: Any, **options: Any) -> CompactingFunctionAgent:
+    return CompactingFunctionAgent(
+        compactor=compactor, tools=tools(), llm=Chat(stub=stub), system_prompt="Be good.", **options
+    )
+
+
+def whole() -> Memory:
+    return Memory.from_defaults(session_id="talk", token_limit=10**9, tokenizer_fn=tokenizer(MODEL))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["chat", "stream", "workflow"])
+def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
+    """250 calls, an overflow in the middle, and in each turn a process that has only the memory and the context."""
+    stub, summarizer, archive = Model(encode), Summarizer(), trimtab.archive.open_archive("memory")
+
+    async def run() -> dict[str, Any]:
+        said, memory, stored = RULE + " Look at everything.", whole(), None
+        while stub.calls < CALLS:
+            cm = trimtab.Compactor(MODEL, summarizer=summarizer, archive=archive, provider="openai_chat", **OPTIONS)
+            running: Any = agent(stub, cm, streaming=how != "chat")
+            if how == "workflow":
+                running = AgentWorkflow(agents=[running], root_agent=running.name)
+            context = Context(running)
+            if stored:
+                await context.store.set("trimtab Agent", json.loads(stored))
+            await running.run(said, memory=memory, ctx=context, max_iterations=1_000)
+            stored = json.dumps(await context.store.get("trimtab Agent"))
+            said = f"Go on with part {stub.calls}."
+        assert len(await memory.aget_all()) > CALLS
+        return json.loads(stored)
+
+    state = asyncio.run(run())
+    stub.judge()
+    assert state["rounds"] >= 5
+    assert summarizer.calls <= state["rounds"]
+    assert state["forecast"]["usage"] is not None
+    assert archive.search("everything", session="talk Agent")
+
+
+def of_run(stub: Model, compactor: Any, memory: Any = None, text: Any = "go") -> Any:
+    async def run() -> Any:
+        return await agent(stub, compactor).run(text, memory=memory or whole(), max_iterations=1_000)
+
+    return asyncio.run(run())
+
+
+def test_untouched_messages_stay_the_same_objects_and_edited_ones_keep_the_rest(encode: Any) -> None:
+    seen: list[Any] = []
+
+    class Looks(Chat):
+        def _response(self, messages: Any, tools: Any) -> Any:
+            seen.append(messages)
+            return super()._response(messages, tools)
+
+    given = [
+        ChatMessage(role="user", blocks=[TextBlock(text="see"), ImageBlock(image=PNG.encode())]),
+        ChatMessage(
+            role="assistant",
+            blocks=[
+                ThinkingBlock(content="hm"),
+                ToolCallBlock(tool_call_id="a", tool_name="look", tool_kwargs={"n": 1}),
+            ],
+        ),
+        ChatMessage(role="tool", content="7 " * 9_000, additional_kwargs={"tool_call_id": "a", "kept": 1}),
+        ChatMessage(role="assistant", content="well"),
+    ]
+    memory = ChatMemoryBuffer.from_defaults(chat_history=given, token_limit=10**9, tokenizer_fn=tokenizer(MODEL))
+
+    async def run() -> Any:
+        cm = trimtab.Compactor(MODEL, provider="openai_chat", **OPTIONS)
+        running = CompactingFunctionAgent(
+            compactor=cm, tools=tools(), llm=Looks(stub=Model(encode)), system_prompt="Be good."
+        )
+        await running.run("go", memory=memory, max_iterations=1_000)
+
+    asyncio.run(run())
+    first = seen[0]
+    assert [message.role.value for message in first] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert first[1] is memory.get_all()[0]
+    assert first[2] is memory.get_all()[1]
+    assert first[4] is memory.get_all()[3]
+    assert first[3].additional_kwargs == {"tool_call_id": "a", "kept": 1}
+    assert len(first[3].content) < 9_000
+
+
+def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) -> None:
+    class Broken(Model):
+        def answer(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("rate limit reached")
+
+    with pytest.raises(RuntimeError, match="rate limit"):
+        of_run(Broken(encode), MODEL)
+    with pytest.raises(Exception, match="maximum context length"):
+        of_run(Model(encode, 2_010, 2_010), MODEL)
+
+
+def test_the_tokenizer_serves_llama_indexs_own_memories() -> None:
+    assert len(tokenizer(MODEL)("hello world")) == 2
+    assert len(tokenizer(trimtab.Compactor(MODEL))("")) == 0
+    memory = ChatMemoryBuffer.from_defaults(token_limit=50, tokenizer_fn=tokenizer(MODEL))
+    for n in range(9):
+        memory.put(ChatMessage(role="user", content=f"{n} " * 9))
+        memory.put(ChatMessage(role="assistant", content="ok"))
+    assert 0 < len(memory.get()) < 18
+
+
+def test_the_page_runs(encode: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("llama-index", llm=Chat(stub=Model(encode, 2_000_000, 2_000_000)), tools=tools())
+    assert capsys.readouterr().out.startswith("gpt-5.5 ")
