@@ -90,6 +90,17 @@ def test_the_targets_of_wheels_are_those_of_the_release() -> None:
     assert asked == {target.name for target in wheels.TARGETS}
 
 
+def test_every_crate_that_is_asked_for_has_its_reason_on_its_line() -> None:
+    for path in [ROOT / "Cargo.toml", *sorted((ROOT / "rust").glob("*/Cargo.toml"))]:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        section = ""
+        for line in lines:
+            section = line.strip("[]") if line.startswith("[") else section
+            if section.endswith("dependencies") and line.strip() and not line.startswith(("#", "[")):
+                ours = line.startswith("trimtab-")
+                assert ours or re.search(r" # \w", line), f"{path.parent.name}: {line}"
+
+
 # --- what is public
 
 
