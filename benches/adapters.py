@@ -41,6 +41,7 @@ FRAMEWORKS = {
     "google_adk": "google-adk",
     "smolagents": "smolagents",
     "llama_index": "llama-index-core",
+    "agno": "agno",
 }
 """The package of each framework, by its file's name."""
 

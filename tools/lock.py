@@ -25,7 +25,7 @@ TESTS = ROOT / "tests" / "adapters"
 MODULES = {"mcp": "recall_server"}
 """Modules of extras that have another name than theirs."""
 
-PROXY = {"litellm": "litellm[proxy]"}
+PROXY = {"litellm": "litellm[proxy]", "agno": "agno[sqlite]"}
 """Packages whose tests need more than the extra installs."""
 
 ADAPTER_TESTS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
