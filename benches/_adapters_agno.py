@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import tiktoken
 from agno.compaction import Compaction
 from agno.db.sqlite import SqliteDb
-
 from tiktoken_ext import openai_public
 
 from adapters import TRIGGER, Summaries
