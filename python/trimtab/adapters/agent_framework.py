@@ -1,0 +1,203 @@
+"""Microsoft Agent Framework: a chat middleware whose calls fit, and an exact tokenizer for its own strategies.
+
+A ``CompactionStrategy`` of the framework is told nothing about system text, tools, usage and errors. A chat middleware
+stands around each model call, has all of them, and the framework's history stays whole.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent_framework import ChatMiddleware, Content, Message, ResponseStream
+
+from ..counting.counter import Counter
+from ..session.compactor import Compactor
+from .mirror import mirrored, returned, text_of
+from .sessions import Sessions, opening
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from ..models.model import Model
+    from ..session.call import Fitted
+    from .conversation import Conversation
+
+PROVIDER = "anthropic"
+"""The shape of the messages, whatever the provider of the model."""
+
+UNSIGNED = "none"
+"""Signature of reasoning that has none, as of models that sign nothing."""
+
+STATE = "trimtab"
+"""Key of the state in that of the agent's session."""
+
+
+class CompactionChatMiddleware(ChatMiddleware):
+    """Keeps the messages of each model call of an agent inside the model's context window.
+
+    Instructions and tools count. A call that the provider refuses as too long is repeated with a smaller list. The
+    state is in the agent's session.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``.
+        **options: keywords of a new ``Compactor``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+        ValueError: an option has an unknown value.
+    """
+
+    def __init__(self, model: str | Model | Compactor, **options: Any) -> None:
+        """Make the Compactor where none was given."""
+        if not isinstance(model, Compactor):
+            options.setdefault("provider", PROVIDER)  # the shape in which messages are read
+        self.sessions = Sessions(model, options)
+
+    @property
+    def compactor(self) -> Compactor:
+        """The Compactor: its history, pins and archive."""
+        return self.sessions.compactor
+
+    async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
+        """Call the model with messages that fit."""
+        given, options = context.messages, context.options or {}
+        systems = [message for message in given if message.role == "system"]
+        plain = mirrored((message for message in given if message.role != "system"), _read)
+        conversation = self._conversation(context, plain)
+
+        async def send(fitted: Fitted[Any]) -> None:
+            same = fitted.messages is plain
+            context.messages = given if same else [*systems, *returned(plain, fitted.messages, _change, _make)]
+            await call_next()
+            if context.stream:
+                context.result = await _begun(context.result)
+
+        system = [options.get("instructions"), *(message.text for message in systems)]
+        tools = [*map(_tool, options.get("tools") or ())]
+        await conversation.acall(send, plain, system="\n".join(filter(None, system)) or None, tools=tools or None)
+
+        def record(response: Any) -> Any:
+            usage = response.usage_details or {}
+            prompt, answer = usage.get("input_token_count"), usage.get("output_token_count")
+            conversation.record({"input_tokens": prompt, "output_tokens": answer or 0} if prompt else None)
+            if context.session is not None:
+                context.session.state[STATE] = conversation.state()
+            return response
+
+        if context.stream:
+            context.stream_result_hooks.append(record)
+        else:
+            record(context.result)
+
+    def _conversation(self, context: Any, plain: list[Any]) -> Conversation:
+        session = context.session
+        if session is None:
+            return self.sessions.of(opening(plain))
+        return self.sessions.of(session.session_id, session.state.get(STATE))
+
+
+class ExactTokenizer:
+    """Counts for the framework's own strategies, whose tokenizer takes four characters for a token.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``.
+    """
+
+    def __init__(self, model: str | Model | Compactor) -> None:
+        """Take the model's vocabulary."""
+        self._counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of a text."""
+        return self._counter.count(text)
+
+
+async def _begun(stream: Any) -> Any:
+    """Return a stream whose first update has come: a refusal is raised here."""
+    first = await anext(stream, None)
+
+    async def updates() -> AsyncIterator[Any]:
+        if first is not None:
+            yield first
+        async for update in stream:
+            yield update
+
+    return ResponseStream(updates(), finalizer=lambda _: stream.get_final_response())
+
+
+def _tool(tool: Any) -> Any:
+    """Return a tool as a provider is sent it; one that the provider runs is a dict already."""
+    return tool.to_json_schema_spec() if hasattr(tool, "to_json_schema_spec") else tool
+
+
+def _read(message: Any) -> dict[str, Any]:
+    """Return a message as one of Anthropic's, which holds the results of several calls as the framework's does."""
+    role = "assistant" if message.role == "assistant" else "user"
+    return {"role": role, "content": [*map(_block, message.contents)] or ""}
+
+
+def _block(content: Any) -> dict[str, Any]:
+    match content.type:
+        case "text":
+            return {"type": "text", "text": content.text or ""}
+        case "text_reasoning":
+            return {"type": "thinking", "thinking": content.text or "", "signature": content.protected_data or UNSIGNED}
+        case "function_call":
+            return {"type": "tool_use", "id": content.call_id, "name": content.name, "input": _arguments(content)}
+        case "function_result":
+            result = content.result if isinstance(content.result, str) else str(content.result or "")
+            return {"type": "tool_result", "tool_use_id": content.call_id, "content": result}
+        case "data" | "uri" if (content.media_type or "").startswith("image/"):
+            return {"type": "image", "source": _source(content)}
+        case _:
+            return {"type": "text", "text": json.dumps(content.to_dict(), default=str)}
+
+
+def _arguments(content: Any) -> dict[str, Any]:
+    """Return the arguments of a call as an object."""
+    found = content.parse_arguments()
+    return dict(found) if found else {}
+
+
+def _source(content: Any) -> dict[str, Any]:
+    """Return where a picture is."""
+    if content.type == "uri":
+        return {"type": "url", "url": content.uri}
+    return {"type": "base64", "media_type": content.media_type, "data": content.uri.partition(",")[2]}
+
+
+def _change(original: Any, message: Mapping[str, Any]) -> Any:
+    """Return the original with the contents that an edit left or made."""
+    known = [(_block(content), content) for content in original.contents]
+    given = message["content"]
+    made = []
+    for block in given if isinstance(given, list) else [{"type": "text", "text": given}]:
+        same = next((content for before, content in known if before == block), None)
+        made.append(_content(block) if same is None else same)
+    return Message(
+        original.role,
+        made,
+        author_name=original.author_name,
+        message_id=original.message_id,
+        additional_properties=original.additional_properties,
+    )
+
+
+def _make(message: Mapping[str, Any]) -> Any:
+    """Return a new message."""
+    given = message["content"]
+    if isinstance(given, str):
+        return Message(str(message["role"]), [given])
+    is_result = any(block["type"] == "tool_result" for block in given)
+    return Message("tool" if is_result else str(message["role"]), [*map(_content, given)])
+
+
+def _content(block: Mapping[str, Any]) -> Any:
+    match block["type"]:
+        case "tool_use":
+            return Content.from_function_call(block["id"], block["name"], arguments=block["input"])
+        case "tool_result":
+            return Content.from_function_result(block["tool_use_id"], result=text_of(block["content"]))
+        case _:
+            return Content.from_text(block.get("text", ""))

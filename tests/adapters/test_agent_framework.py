@@ -1,0 +1,128 @@
+"""The adapter of Microsoft's Agent Framework, in agents of the real framework."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("agent_framework", reason="make adapters installs agent-framework-core")
+
+from agent_framework import AgentSession, ChatMiddleware, Content, Message, TokenizerProtocol, TruncationStrategy
+from agent_framework.exceptions import ChatClientException
+
+import trimtab
+from support.agent_framework_stub import Chat, agent
+from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
+from trimtab.adapters.agent_framework import CompactionChatMiddleware, ExactTokenizer
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@pytest.fixture(scope="module")
+def encode(tiktoken_encoding: Any) -> Any:
+    return tiktoken_encoding("o200k_base").encode_ordinary
+
+
+async def turn(running: Any, text: Any, session: Any, *, stream: bool = False) -> None:
+    if stream:
+        assert [update async for update in running.run(text, session=session, stream=True)]
+    else:
+        await running.run(text, session=session)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_agent_stays_within_its_window(stream: bool, encode: Any) -> None:
+    """250 calls, an overflow in the middle, and in each turn a process that has only the stored session."""
+    stub, summarizer, archive = Model(encode), Summarizer(), trimtab.archive.open_archive("memory")
+
+    async def run() -> AgentSession:
+        said, session = RULE + " Look at everything.", AgentSession(session_id="talk")
+        while stub.calls < CALLS:
+            middleware = CompactionChatMiddleware(MODEL, summarizer=summarizer, archive=archive, **OPTIONS)
+            await turn(agent(stub, middleware), said, session, stream=stream)
+            session = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
+            said = f"Go on with part {stub.calls}."
+        return session
+
+    state = asyncio.run(run()).state["trimtab"]
+    stub.judge()
+    assert state["rounds"] >= 5
+    assert summarizer.calls <= state["rounds"]
+    assert state["forecast"]["usage"] is not None
+    assert archive.search("everything", session="talk")
+
+
+def test_untouched_messages_stay_the_same_objects_and_edited_ones_keep_the_rest(encode: Any) -> None:
+    class Looks(ChatMiddleware):
+        async def process(self, context: Any, call_next: Any) -> None:
+            seen.append([*context.messages])
+            await call_next()
+
+    seen: list[Any] = []
+    given = [
+        Message("system", ["Be brief."]),
+        Message("user", ["see"]),
+        Message(
+            "assistant",
+            [Content.from_text_reasoning(text="hm"), Content.from_function_call("a", "look", arguments='{"n": 1}')],
+        ),
+        Message("tool", [Content.from_function_result("a", result="7 " * 9_000)], additional_properties={"kept": 1}),
+        Message("assistant", ["well"]),
+        Message("user", ["go on", Content.from_uri(f"data:image/png;base64,{PNG}", media_type="image/png")]),
+    ]
+    client = Chat(stub=Model(encode), middleware=[Looks(), CompactionChatMiddleware(MODEL, **OPTIONS), Looks()])
+    asyncio.run(client.get_response(given))
+    before, after = seen
+    same = [a is b for a, b in zip(after, before, strict=True)]
+    assert same == [True, True, True, False, True, True]
+    assert after[3].additional_properties == {"kept": 1}
+    assert after[3].contents[0].call_id == "a"
+    assert len(after[3].contents[0].result) < 9_000
+    asyncio.run(client.get_response(given[5:]))
+    assert all(a is b for a, b in zip(seen[3], seen[2], strict=True))
+
+
+def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) -> None:
+    class Broken(Model):
+        def answer(self, *_: Any, **__: Any) -> Any:
+            raise ChatClientException("rate limit reached")
+
+    with pytest.raises(ChatClientException, match="rate limit"):
+        asyncio.run(agent(Broken(encode), CompactionChatMiddleware(MODEL)).run("go"))
+    with pytest.raises(ChatClientException, match="maximum context length") as caught:
+        asyncio.run(agent(Model(encode, 2_100, 2_100), CompactionChatMiddleware(MODEL)).run("go " * 300))
+    assert "trimtab" in caught.value.__notes__[0]
+
+
+def test_two_sessions_of_one_agent_do_not_mix(encode: Any) -> None:
+    middleware = CompactionChatMiddleware(MODEL, **OPTIONS)
+    running = agent(Model(encode, lowered=20_000), middleware)
+    for name in ("a", "b"):
+        asyncio.run(running.run(f"for {name}", session=AgentSession(session_id=name)))
+    histories = [middleware.compactor.session(name).history(None) for name in ("a", "b")]
+    assert all(histories)
+    assert not {past.ref for past in histories[0]} & {past.ref for past in histories[1]}
+
+
+def test_the_tokenizer_serves_the_frameworks_own_strategies(encode: Any) -> None:
+    tokenizer = ExactTokenizer(MODEL)
+    assert isinstance(tokenizer, TokenizerProtocol)
+    assert tokenizer.count_tokens("hello world") == len(encode("hello world"))
+    strategy = TruncationStrategy(max_n=14_400, compact_to=7_000, tokenizer=tokenizer)
+    stub = Model(encode, lowered=20_000)
+    asyncio.run(agent(stub, compaction_strategy=strategy, tokenizer=tokenizer).run("go"))
+    assert stub.refused == 0
+
+
+def test_a_compactor_takes_no_keywords_beside_it() -> None:
+    with pytest.raises(TypeError, match="window"):
+        CompactionChatMiddleware(trimtab.Compactor(MODEL), window=9_000)
+
+
+def test_the_page_runs(encode: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("agent-framework", client=Chat(stub=Model(encode)), tools=[look])
+    assert capsys.readouterr().out.startswith("gpt-5.5 ")
