@@ -169,8 +169,8 @@ def write_all(
                 raise TimeoutError  # the caller was interrupted
             return write(ask, writer, sessions)
 
-    running = [on_thread(partial(one, ask)) for ask in asks]
     try:
+        running = [on_thread(partial(one, ask)) for ask in asks]  # the first work while the others are started
         outcomes = [future.result() for future in running]
     except BaseException:
         interrupted.set()
