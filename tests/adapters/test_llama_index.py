@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import Any
 
@@ -26,6 +27,13 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Exception ignored in. .function Connection.__del__:pytest.PytestUnraisableExceptionWarning"
 )
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Any:
+    """Open databases go within the test that the filter stands for."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
