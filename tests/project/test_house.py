@@ -108,6 +108,13 @@ def test_the_root_holds_the_door_alone() -> None:
     assert names == door | {"_home.py", "_lazy.py", "_log.py", "_mask.py", "_repr.py"}
 
 
+def test_nothing_that_a_tool_built_or_fetched_is_in_the_repository() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs the repository: this is a copy of its files")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in tracked if name.endswith((".whl", ".so", ".tar.gz", ".zip", ".pyc"))] == []
+
+
 def test_only_tests_of_a_unit_reach_below_the_door() -> None:
     below = re.compile(r"from trimtab\.\w+\.\w+ import|from trimtab import .*\b_core\b|trimtab\._core")
     behaviour = (Path(__file__).parents[1] / "behaviour").glob("*.py")
