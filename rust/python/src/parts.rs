@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyInt, PyList, PyMapping, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
 use trimtab_tokens::cancel;
 
-use crate::calls::{field, item};
+use crate::calls::{field, is_mapping, item};
 use crate::convert::panicked;
 use crate::scan::Messages;
 
@@ -62,7 +62,7 @@ fn homes_in(originals: &Messages<'_>) -> Homes {
         for key in BLOCKS {
             let Ok(Some(blocks)) = field(&message, key) else { continue };
             for (at, block) in (0..).map_while(|at| item(&blocks, at)).enumerate() {
-                if block.cast::<PyMapping>().is_ok() {
+                if is_mapping(&block) {
                     homes.insert(block.as_ptr().addr(), (place, key, at));
                 }
             }
@@ -184,8 +184,13 @@ fn copy<'py>(value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Bound<'py, PyA
         let parts = (0..).map_while(|at| item(value, at)).map(|part| copy(&part, depth + 1));
         return Ok(PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any());
     }
-    let Ok(mapping) = value.cast::<PyMapping>() else { return Ok(value.clone()) };
+    if !is_mapping(value) {
+        return Ok(value.clone());
+    }
     let new = PyDict::new(py);
-    mapping.keys()?.iter().try_for_each(|name| new.set_item(&name, copy(&mapping.get_item(&name)?, depth + 1)?))?;
+    for name in value.call_method0("keys")?.try_iter()? {
+        let name = name?;
+        new.set_item(&name, copy(&value.get_item(&name)?, depth + 1)?)?;
+    }
     Ok(new.into_any())
 }

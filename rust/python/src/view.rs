@@ -5,12 +5,13 @@ use std::cell::Cell;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::error::Error;
 use trimtab_core::json::canon;
 use trimtab_core::keys::{Fields, Interned, Place, Places};
 use trimtab_core::node::{Key, MAX_DEPTH, Node, Shape};
 
+use crate::calls::is_mapping;
 use crate::raw::{entries, entry, is_ascii, items};
 use crate::text::Text;
 
@@ -51,12 +52,10 @@ impl<'py> View<'py> {
         if let Ok(dict) = self.object.cast::<PyDict>() {
             return dict.get_item(name).map(|value| value.map(Self::of)).map_err(foreign);
         }
-        match self.object.cast::<PyMapping>() {
-            Ok(mapping) if mapping.contains(name).map_err(foreign)? => {
-                mapping.get_item(name).map(|value| Some(Self::of(value))).map_err(foreign)
-            }
-            _ => Ok(None),
+        if is_mapping(&self.object) && self.object.contains(name).map_err(foreign)? {
+            return self.object.get_item(name).map(|value| Some(Self::of(value))).map_err(foreign);
         }
+        Ok(None)
     }
 }
 
@@ -164,7 +163,7 @@ impl<'py> Node for View<'py> {
             Shape::Bool
         } else if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyFloat>() {
             Shape::Number
-        } else if object.cast::<PyMapping>().is_ok() {
+        } else if is_mapping(object) {
             Shape::Map
         } else {
             Shape::Other
@@ -253,12 +252,16 @@ impl<'py> Node for View<'py> {
         if let Ok(dict) = self.object.cast::<PyDict>() {
             return dict.iter().try_for_each(|(name, value)| entry(&name, value));
         }
-        let Ok(mapping) = self.object.cast::<PyMapping>() else { return Ok(()) };
-        let names = mapping.keys().map_err(foreign)?;
-        names.iter().try_for_each(|name| {
-            let value = mapping.get_item(&name).map_err(foreign)?;
-            entry(&name, value)
-        })
+        if !is_mapping(&self.object) {
+            return Ok(());
+        }
+        let names = self.object.call_method0("keys").and_then(|names| names.try_iter()).map_err(foreign)?;
+        for name in names {
+            let name = name.map_err(foreign)?;
+            let value = self.object.get_item(&name).map_err(foreign)?;
+            entry(&name, value)?;
+        }
+        Ok(())
     }
 
     fn literal(&self) -> String {
