@@ -8,6 +8,7 @@ mod checked;
 mod convert;
 mod counter;
 mod dump;
+mod fields;
 mod incremental;
 mod ledger;
 mod offline;

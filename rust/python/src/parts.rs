@@ -8,8 +8,8 @@ use pyo3::types::{PyDict, PyInt, PyList, PyMapping, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
 use trimtab_tokens::cancel;
 
-use crate::calls::{field, is_mapping, item};
 use crate::convert::panicked;
+use crate::fields::{field, is_mapping, item};
 use crate::scan::Messages;
 
 /// Fields that hold a message's blocks.

@@ -11,7 +11,7 @@ use trimtab_core::json::canon;
 use trimtab_core::keys::{Fields, Interned, Place, Places};
 use trimtab_core::node::{Key, MAX_DEPTH, Node, Shape};
 
-use crate::calls::is_mapping;
+use crate::fields::is_mapping;
 use crate::raw::{entries, entry, is_ascii, items};
 use crate::text::Text;
 
