@@ -111,9 +111,12 @@ def cells(text: str) -> int:
     """Return the columns that a printable text takes."""
     if text.isascii():
         return len(text)
+    from itertools import filterfalse
     from unicodedata import combining, east_asian_width
 
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    kept = "".join(filterfalse(combining, text))
+    widths = "".join(map(east_asian_width, kept))  # wide and full ones have a letter of their own
+    return len(kept) + widths.count("W") + widths.count("F")
 
 
 def crop(text: str, width: int) -> str:

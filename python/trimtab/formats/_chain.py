@@ -10,7 +10,7 @@ from ._parts import dict_of, text_of
 from ._records import FileRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ._builder import Builder, FileRecords
 
@@ -54,9 +54,10 @@ class Line(FileRecord):
 
 def block_ids(content: Any, name: str) -> tuple[str, ...]:
     """Return the ids that a content's blocks have in this field."""
-    if not isinstance(content, list):
-        return ()
-    found = [block[name] for block in content if isinstance(block, dict) and isinstance(block.get(name), str)]
+    found: list[str] = []
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and isinstance(ref := block.get(name), str):
+            found.append(ref)  # noqa: PERF401 - a comprehension is a call of its own before Python 3.12
     return tuple(found)
 
 
@@ -85,7 +86,8 @@ class Tree:
             taken[line.key] = line
             if line.is_summary and not whole:
                 break
-            line = self._before(line, taken)
+            known = self.nodes.get(line.parent or "")
+            line = known if known and known.key not in taken else self._before(line, taken)
         return [line for line in reversed(taken.values()) if line.role]
 
     def _before(self, line: Line, taken: dict[str, Line]) -> Line | None:
@@ -129,25 +131,35 @@ def nearest(lines: Sequence[L], number: int, taken: Collection[str]) -> L | None
     return lines[i - 1] if i else None
 
 
-def grow(records: FileRecords, builder: Builder) -> Tree:
-    """Read the lines into a tree; skip lines with a defective message."""
+def grow(records: FileRecords, builder: Builder, note: Callable[[dict[str, Any]], object]) -> Tree:
+    """Read the lines into a tree; skip lines with a defective message.
+
+    Args:
+        records: the values of the file.
+        builder: is told what is skipped.
+        note: takes each object, also one that is skipped.
+    """
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}
     kept: list[dict[str, Any]] = []
     names: dict[tuple[str, str], tuple[str, str]] = {}
     for number, record in enumerate(records):
-        if defect := _defect(record.value):
+        value = record.value
+        if isinstance(value, dict):
+            note(value)
+        if defect := _defect(value):
             builder.skip(record, defect)
             continue
-        line = _line(number, record)
-        line.release()
+        line = _line(number, record, value)
+        if line.file is not None:
+            line.release()
         # Share equal strings: a large file has few kinds, and refers to each line and response repeatedly.
         line.kind = names.setdefault(line.kind, line.kind)
         if line.parent in nodes:
             line.parent = nodes[line.parent].key
         if line.role == "assistant":
             first.setdefault(line.response, number)
-        metadata = record.value.get("compactMetadata")
+        metadata = value.get("compactMetadata")
         if isinstance(metadata, dict) and (segment := dict_of(metadata.get("preservedSegment"))):
             kept.append(segment)
         if line.key in nodes:
@@ -165,9 +177,8 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
     return Tree(nodes, main or sent, first, tails)
 
 
-def _line(number: int, record: FileRecord) -> Line:
+def _line(number: int, record: FileRecord, value: dict[str, Any]) -> Line:
     """Make a line; without a parent field its parent is a missing line, so that file order applies."""
-    value = record.value
     role, kind = _role(value)
     parent, key, logical = value.get("parentUuid", ""), value.get("uuid"), value.get("logicalParentUuid")
     key = key if key and isinstance(key, str) else f"line {number}"

@@ -93,29 +93,38 @@ class Records:
 
     def __iter__(self) -> Iterator[FileRecord]:
         """Yield the values with their positions."""
-        for record in self._values():
-            self.found += 1
-            self._count(record.number)
-            if isinstance(record.value, list):
-                self.lines += len(record.value) - 1
-                yield from (FileRecord(record.number, record.offset, entry, None) for entry in record.value)
-            else:
-                yield record
-
-    def _values(self) -> Iterator[FileRecord]:
-        """Yield the values, with lists unsplit."""
-        back = self.file if self.file.seek(0, 2) > HELD else None
+        file = self.file
+        back = file if file.seek(0, 2) > HELD else None
         at, line = self._start(), 1
-        # The first value may be the whole file, so its length is not limited.
-        while raw := _line(self.file, at, LONGEST if self.found else -1):
-            if raw.strip():
+        while True:
+            file.seek(at)  # whoever takes the records may have read elsewhere
+            raw = file.readline(LONGEST if self.found else -1)  # the first value may be the whole file
+            if not raw:
+                return
+            if not raw.isspace():
                 try:
                     value = parse_line(raw)
                 except (ValueError, RecursionError):
                     at, line = yield from self._recovered(at, line)
                     continue
-                yield FileRecord(line, at, value, None if isinstance(value, list) else back)
+                if isinstance(value, list):
+                    yield from self._entries(FileRecord(line, at, value, None))
+                else:  # as `_entries` does: a line of nearly every file
+                    self.found += 1
+                    self.lines += line > self._counted
+                    self._counted = line
+                    yield FileRecord(line, at, value, back)
             at, line = at + len(raw), line + 1
+
+    def _entries(self, record: FileRecord) -> Iterator[FileRecord]:
+        """Yield a value, or the entries of a list; count it."""
+        self.found += 1
+        self._count(record.number)
+        if isinstance(record.value, list):
+            self.lines += len(record.value) - 1
+            yield from (FileRecord(record.number, record.offset, entry, None) for entry in record.value)
+        else:
+            yield record
 
     def _recovered(self, at: int, line: int) -> Generator[FileRecord, None, tuple[int, int]]:
         """Yield values from `at` until one ends with its line or is unreadable; return the next line and its number."""
@@ -144,7 +153,7 @@ class Records:
                     where = f" (byte {at + place})" if record else ""
                     self.skipped.append(Skipped(line, start, reason + where, is_read))
             if record is not None:
-                yield record
+                yield from self._entries(record)
             at += end
             if record is None and raw[end - 1 : end] == b"\n":
                 return at, line

@@ -10,15 +10,17 @@ text of attachments. The window is found in ``_claude_code_window``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from ..messages.usage import Usage
-from ._builder import Builder, FileRecords
+from ._builder import UNCHARGED, Builder, FileRecords
 from ._chain import ROLES, Line, Tree, block_ids, grow
 from ._claude_code_window import Evidence
 from ._parts import dict_of, seconds_of, text_of, text_part
 
 _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
+_in_file, _answers = attrgetter("number"), attrgetter("answers")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
@@ -32,7 +34,7 @@ def recognizes(value: dict[str, Any]) -> bool:
 def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the main chain; `whole` keeps those that a compaction replaced."""
     session = SessionReader(whole=whole, provider="anthropic")
-    tree = grow(session.watched(records), session)
+    tree = grow(records, session, session.evidence.note)
     for line in tree.chain(whole=whole):
         session.add(line)
     # Parallel calls and their results end beside the chain. Add all calls before the results, because a result may
@@ -73,29 +75,22 @@ class SessionReader(Builder):
     summaries: int = 0
     evidence: Evidence = field(default_factory=Evidence)
 
-    def watched(self, records: FileRecords) -> FileRecords:
-        """Yield the records; note what they say of the window."""
-        note = self.evidence.note
-        for record in records:
-            if isinstance(record.value, dict):
-                note(record.value)
-            yield record
-
     def add(self, line: Line) -> None:
         """Add the chain's next line, unless it is a copy."""
         self.keys.add(line.key)
-        owner = self._owner(line)
         if line.role == "assistant":
             if line.response not in self.parts:
                 self.order.append(line)
             self._first(line.response, line)
             self._add_part(line)
-        elif owner is None:
+        elif not line.answers or (owner := self._owner(line)) is None:
             if not self._is_copy(line):
                 self.order.append(line)
             self.summaries += line.is_summary
-        elif all(part.content != line.content for part in self.results.get(owner, ())):
-            self.results.setdefault(owner, []).append(line)
+        else:
+            results = self.results.setdefault(owner, [])
+            if not results or _same(results, line) is None:
+                results.append(line)
 
     def add_sibling(self, line: Line) -> None:
         """Add a line beside the chain if it belongs to a response on it, or is the only result of its call."""
@@ -104,8 +99,7 @@ class SessionReader(Builder):
                 self._add_part(line)
         elif owner := self._owner(line):
             results = self.results.setdefault(owner, [])
-            answered = {ref for part in results for ref in part.answers}
-            if answered.isdisjoint(line.answers):
+            if all(map(set(line.answers).isdisjoint, map(_answers, results))):
                 results.append(line)
 
     def _add_part(self, line: Line) -> None:
@@ -114,16 +108,19 @@ class SessionReader(Builder):
         A fork copies the chain only; the calls beside it, and their order, come from the originals.
         """
         parts = self.parts.setdefault(line.response, [])
-        copy = next((part for part in parts if part.content == line.content), None)
-        if copy:
+        if copy := parts and _same(parts, line):
             copy.number = min(copy.number, line.number)
         else:
             parts.append(line)
-            self.owners |= dict.fromkeys(block_ids(line.content, "id"), line.response)
+            for ref in block_ids(line.content, "id"):
+                self.owners[ref] = line.response
 
     def _owner(self, line: Line) -> str | None:
         """Return the response whose calls this line answers."""
-        return next((self.owners[ref] for ref in line.answers if ref in self.owners), None)
+        for ref in line.answers:
+            if ref in self.owners:
+                return self.owners[ref]
+        return None
 
     def _is_copy(self, line: Line) -> bool:
         """Return whether a compaction repeated this user message with a new uuid."""
@@ -167,23 +164,29 @@ class SessionReader(Builder):
 
     def _add_response(self, line: Line, *, is_prompt: bool) -> None:
         """Add a response with its results, and its usage if its prompt was the list before it."""
-        parts = sorted(self.parts[line.response], key=lambda part: part.number)
+        parts = sorted(self.parts[line.response], key=_in_file)
         self.model = text_of(line.value["message"].get("model")) or self.model
         if is_prompt:
             self.now = seconds_of(parts[0].value.get("timestamp"))
             self._add_usage(parts)
         self.messages.append({"role": "assistant", "content": _joined(parts)})
-        if results := sorted(self.results.get(line.response, ()), key=lambda part: part.number):
+        if results := sorted(self.results.get(line.response, ()), key=_in_file):
             content = _joined(results)
             if len(results) > 1:  # a single line stays as it is, for the repair to judge
-                content = sorted(content, key=lambda block: block["type"] != "tool_result")
+                answers = [block for block in content if block["type"] == "tool_result"]
+                content = answers + [block for block in content if block["type"] != "tool_result"]
             self.messages.append({"role": "user", "content": content})
 
     def _add_usage(self, parts: list[Line]) -> None:
         """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""
-        usages = [Usage.recorded(part.value["message"].get("usage")) for part in parts]
-        most = max(usages, key=lambda usage: usage.prompt)
-        output = max(usage.output for usage in usages)
+        billed: object = None
+        most, prompt, output = UNCHARGED, -1, 0
+        for part in parts:
+            if (usage := part.value["message"].get("usage")) != billed:  # most lines repeat the one before
+                billed, read = usage, Usage.recorded(usage)
+                output = max(output, read.output)
+                if read.prompt > prompt:
+                    most, prompt = read, read.prompt
         self.charge(most if most.output == output else replace(most, output=output))
 
     def count_left_out(self, tree: Tree) -> None:
@@ -203,10 +206,21 @@ class SessionReader(Builder):
                 self.leave(*line.kind)
 
 
+def _same(parts: list[Line], line: Line) -> Line | None:
+    """Return the first of these lines with the content of this one."""
+    content = line.content
+    for part in parts:
+        if part.content == content:
+            return part
+    return None
+
+
 def _joined(parts: list[Line]) -> Any:
     """Return the content of several lines as one; return a single line's content unchanged."""
-    contents = [part.content for part in parts]
-    if len(contents) == 1:
-        return contents[0]
-    texts = [[text_part(content)] if isinstance(content, str) else content for content in contents]
-    return [block for blocks in texts for block in blocks]
+    if len(parts) == 1:
+        return parts[0].content
+    blocks: list[Any] = []
+    for part in parts:
+        content = part.content
+        blocks += [text_part(content)] if isinstance(content, str) else content
+    return blocks

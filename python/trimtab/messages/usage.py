@@ -135,17 +135,24 @@ class Usage:
     @classmethod
     def _by_fields(cls, usage: object, sender: Sender, prompt: int, *, strict: bool) -> Self:
         """Return the usage of one call by the fields of its sender."""
-
-        def most(names: tuple[str, ...]) -> int:
-            found = 0
+        most = []
+        for names in (
+            sender.read,
+            sender.write,
+            sender.output,
+            sender.thought,
+            sender.hourly,
+            sender.total,
+            sender.aside,
+        ):
+            number = 0
             for name in names:
-                found = max(_tokens(usage, name, strict=strict) or 0, found)
-            return found
-
-        read, write, answer, thought = map(most, (sender.read, sender.write, sender.output, sender.thought))
+                number = max(_tokens(usage, name, strict=strict) or 0, number)
+            most.append(number)
+        read, write, answer, thought, hourly, total, aside = most
         whole, output = _whole(sender, prompt, read + write), answer + thought * sender.thinks_beside
-        if total := most(sender.total):
-            totals = total, total - most(sender.aside)
+        if total:
+            totals = total, total - aside
             readings = whole, prompt, prompt + read + write
             sums = ((each, made) for made in (output, answer, answer + thought) for each in readings)
             reading, made = next((each for each in sums if sum(each) in totals), (0, output))
@@ -155,7 +162,7 @@ class Usage:
                 whole, output = reading, made  # else the total is without the cache, as the prompt is
         read = min(read, whole)
         write = min(write, whole - read)
-        return cls(whole - read - write, output, read, write, most(sender.hourly))
+        return cls(whole - read - write, output, read, write, hourly)
 
 
 def _whole(sender: Sender, prompt: int, cached: int) -> int:

@@ -127,8 +127,8 @@ def test_a_log_that_changes_while_it_is_read_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr("trimtab.formats._records.HELD", 0)
     whole = _chain.grow
 
-    def grow(records, builder):
-        found = whole(records, builder)
+    def grow(*given):
+        found = whole(*given)
         path.write_text("")
         return found
 
