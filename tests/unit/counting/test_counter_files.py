@@ -1,5 +1,6 @@
 """Vocabularies from files count as the library counts that the files are for."""
 
+import base64
 import itertools
 import json
 import random
@@ -22,6 +23,7 @@ O200K = (
     rf"{_WORD}*[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]+{CASELESS}?|{_WORD}+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]*{CASELESS}?|"
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+TEKKEN = O200K.replace(f"{CASELESS}?", "").replace("{1,3}", "")
 R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 DEEPSEEK3 = [
     r"\p{N}{1,3}",
@@ -47,8 +49,6 @@ def ranks():
 
 @pytest.fixture(scope="module")
 def rank_file(tmp_path_factory, ranks):
-    import base64
-
     path = tmp_path_factory.mktemp("ranks") / "some.tiktoken"
     path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
     return path
@@ -105,7 +105,7 @@ def generated(seed, texts):
     return ["".join(rng.choices(WORDS, k=rng.randrange(40))) for _ in range(texts)]
 
 
-@pytest.mark.parametrize("pattern", [LLAMA3, QWEN2, R50K], ids=["llama3", "qwen2", "r50k"])
+@pytest.mark.parametrize("pattern", [LLAMA3, QWEN2, TEKKEN, R50K], ids=["llama3", "qwen2", "tekken", "r50k"])
 def test_ranks_with_a_pattern_count_as_in_tiktoken(pattern, ranks, rank_file):
     ours = Counter.from_file(rank_file, pattern=pattern)
     theirs = tiktoken.Encoding("some", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
@@ -119,6 +119,63 @@ def test_ranks_with_a_pattern_count_as_in_tiktoken(pattern, ranks, rank_file):
     texts = generated(1, 2_000)
     assert ours.count_many(texts).tolist() == [len(theirs.encode_ordinary(text)) for text in texts]
     assert ours.engine == "trimtab some.tiktoken"
+
+
+def test_ranks_that_no_merge_makes_count_as_in_tiktoken(tmp_path):
+    """Llama 3 has such tokens: as a pretoken each is one token, inside of another none."""
+    rng = random.Random(7)
+    for number in range(scaled(40)):
+        tokens = [bytes([byte]) for byte in range(256)]
+        made = set()
+        while len(made) < 40:
+            made.add("".join(rng.choices(["a", "b", "ab", "é", "中", " "], k=rng.randrange(2, 5))).encode())
+        tokens += sorted(made, key=lambda token: rng.random())
+        path = tmp_path / f"{number}.tiktoken"
+        path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)))
+        ours = Counter.from_file(path, pattern=LLAMA3)
+        ranks = {token: rank for rank, token in enumerate(tokens)}
+        theirs = tiktoken.Encoding("some", pat_str=LLAMA3, mergeable_ranks=ranks, special_tokens={})
+        texts = [
+            "".join(rng.choices(["a", "b", "ab", "é", "中", " ", "1"], k=rng.randrange(1, 30))) for _ in range(300)
+        ]
+        assert ours.count_many(texts).tolist() == [len(theirs.encode_ordinary(text)) for text in texts]
+
+
+def tekken_file(path, ranks, special, **changes):
+    """A file as Mistral writes it: more tokens than count, behind special ones that are not listed."""
+    vocab = [{"rank": n, "token_bytes": base64.b64encode(token).decode()} for token, n in ranks.items()]
+    config = {
+        "pattern": TEKKEN,
+        "default_vocab_size": len(vocab) - 500 + special,
+        "default_num_special_tokens": special,
+    }
+    path.write_text(json.dumps({"config": config | changes, "vocab": vocab}))
+    return path
+
+
+def test_a_file_of_tekken_counts_as_in_tiktoken(ranks, tmp_path):
+    few = {token: rank for token, rank in ranks.items() if rank < 20_000}
+    ours = Counter.from_file(tekken_file(tmp_path / "tekken.json", few, 100))
+    kept = {token: rank for token, rank in few.items() if rank < 19_500}
+    theirs = tiktoken.Encoding("tekken", pat_str=TEKKEN, mergeable_ranks=kept, special_tokens={})
+    texts = generated(3, 2_000)
+    assert ours.count_many(texts).tolist() == [len(theirs.encode_ordinary(text)) for text in texts]
+    assert ours.explain().endswith(": exact")
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"default_vocab_size": None}, "without default_vocab_size"),
+        ({"default_vocab_size": 10**15}, "with 20000 tokens of"),
+        ({"pattern": r"\w+"}, "is not known"),
+    ],
+    ids=["no size", "too few tokens", "another pattern"],
+)
+def test_a_damaged_file_of_tekken_is_refused(changes, match, ranks, tmp_path):
+    few = {token: rank for token, rank in ranks.items() if rank < 20_000}
+    with pytest.raises(ValueError, match=match):
+        Counter.from_file(tekken_file(tmp_path / "tekken.json", few, 100, **changes))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ use crate::bpe::tables::{Tables, Whole};
 use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 
 /// The supported patterns, as files write them.
-pub const PATTERNS: [(&[&str], Pattern); 9] = [
+pub const PATTERNS: [(&[&str], Pattern); 10] = [
     (
         &[concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -22,6 +22,14 @@ pub const PATTERNS: [(&[&str], Pattern); 9] = [
             r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         )],
         Pattern::O200k,
+    ),
+    (
+        &[concat!(
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|",
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|",
+            r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        )],
+        Pattern::Tekken,
     ),
     (
         &[concat!(
@@ -67,6 +75,17 @@ pub const PATTERNS: [(&[&str], Pattern); 9] = [
     ),
 ];
 
+/// Files of ranks as their makers publish them, by digest: the pattern stands in the makers' programs, and whether these
+/// normalize texts.
+const PUBLISHED: [(u128, Pattern, bool); 3] = [
+    (0x22e6_ee98_364f_2a1f_e733_9703_bb9e_9d7b, Pattern::Llama3, false), // Llama 3: tokenizer.model
+    (0xfd1e_c8f1_9c11_7ba2_d2fc_82da_e963_6e64, Pattern::O200k, false),  // Llama 4: tokenizer.model
+    (0xd681_62fb_d6d3_acb3_9f28_8efc_b536_8aab, Pattern::Qwen2, true),   // Qwen: qwen.tiktoken
+];
+
+/// What a file says: its merges, how it splits texts, whether it normalizes them, and the tokens of [`Tables::whole`].
+type Parts = (Merges, Pattern, bool, Option<Whole>);
+
 /// Values made of files, by digest. Each is made once and never freed.
 pub struct Kept<T: 'static>(Mutex<Vec<(u128, &'static T)>>);
 
@@ -103,14 +122,20 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
         return Ok(vocabulary);
     }
     let (merges, pattern, normalizes, whole) = if is_json(data) {
-        tokenizer(&serde_json::from_slice(data).map_err(|error| format!("no tokenizer.json: {error}"))?)?
+        let file: Value = serde_json::from_slice(data).map_err(|error| format!("no tokenizer.json: {error}"))?;
+        if file["config"]["pattern"].is_string() { tekken(&file)? } else { tokenizer(&file)? }
     } else {
         let tokens = ranks(data)?;
-        let Some(pattern) = pattern else {
-            let ours = [&*O200K, &*CL100K].into_iter().find(|ours| ours.tables.vocabulary() == tokens);
-            return ours.ok_or_else(|| "a file of ranks does not say how texts are split: give its pattern".to_owned());
-        };
-        (ranked(tokens)?, known(&[pattern.to_owned()])?, false, None)
+        let published = PUBLISHED.iter().find(|(of, ..)| *of == xxh3_128(data));
+        match (pattern, published) {
+            (Some(pattern), _) => by_rank(&tokens, known(&[pattern.to_owned()])?, false)?,
+            (None, Some(&(_, pattern, normalizes))) => by_rank(&tokens, pattern, normalizes)?,
+            (None, None) => {
+                let ours = [&*O200K, &*CL100K].into_iter().find(|ours| ours.tables.vocabulary() == tokens);
+                return ours
+                    .ok_or_else(|| "a file of ranks does not say how texts are split: give its pattern".to_owned());
+            }
+        }
     };
     let words = Vec::leak(make(&merges, whole.iter().flat_map(Whole::keys))?);
     let mut tables = Tables::read(words);
@@ -138,8 +163,50 @@ fn ranks(data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         .collect()
 }
 
-/// The merges and the pattern of a `tokenizer.json`, whether it normalizes texts, and the tokens of [`Tables::whole`].
-fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool, Option<Whole>), String> {
+/// What a file of Mistral's says: ranks and a pattern. It lists more tokens than its vocabulary has: the first ones count,
+/// behind the special ones.
+fn tekken(file: &Value) -> Result<Parts, String> {
+    let config = &file["config"];
+    let size = |name: &str| config[name].as_u64().ok_or_else(|| format!("a file of Tekken without {name}"));
+    let many = size("default_vocab_size")?.saturating_sub(size("default_num_special_tokens")?);
+    let listed = file["vocab"].as_array().ok_or("a file of Tekken without vocab")?;
+    let tokens: Result<Vec<Vec<u8>>, String> = listed
+        .iter()
+        .zip(0..many)
+        .map(|(token, rank)| {
+            let bytes = token["token_bytes"].as_str().and_then(|bytes| STANDARD.decode(bytes).ok());
+            let bytes = bytes.filter(|_| token["rank"].as_u64() == Some(rank));
+            bytes.ok_or_else(|| format!("token {rank} is no token of Tekken"))
+        })
+        .collect();
+    let tokens = tokens?;
+    if tokens.len() as u64 != many {
+        return Err(format!("a file of Tekken with {} tokens of {many}", tokens.len()));
+    }
+    let pattern = config["pattern"].as_str().unwrap_or_default();
+    by_rank(&tokens, known(&[pattern.to_owned()])?, false)
+}
+
+/// What a list of tokens by rank says. A pretoken that is a token is one, also where no merge makes it, as in tiktoken.
+fn by_rank(tokens: &[Vec<u8>], pattern: Pattern, normalizes: bool) -> Result<Parts, String> {
+    bytes_of(tokens)?;
+    short_enough(tokens)?;
+    if let Ok(merges) = ranked(tokens.to_vec()) {
+        return Ok((merges, pattern, normalizes, None));
+    }
+    // A token that the lower ranks do not make may be made with higher ones: every pair of tokens that is a token merges.
+    let known: HashSet<&[u8]> = tokens.iter().map(Vec::as_slice).collect();
+    let splits = tokens.iter().flat_map(|token| (1..token.len()).map(move |at| token.split_at(at)));
+    let pairs = splits.filter(|(left, right)| known.contains(left) && known.contains(right));
+    let merges = in_order(&pairs.map(|(left, right)| (left.to_vec(), right.to_vec())).collect::<Vec<_>>(), |_| true)?;
+    let made: HashSet<&[u8]> = merges.tokens.iter().map(Vec::as_slice).collect();
+    let unmade = tokens.iter().filter(|token| !made.contains(&token[..])).cloned().collect();
+    let whole = counted(&merges, unmade)?;
+    Ok((merges, pattern, normalizes, Some(whole)))
+}
+
+/// What a `tokenizer.json` says.
+fn tokenizer(file: &Value) -> Result<Parts, String> {
     let model = &file["model"];
     for (key, allowed) in [
         ("type", &[Value::from("BPE"), Value::Null][..]),
@@ -239,7 +306,6 @@ fn unreached(merges: &Merges, file: &Value) -> Result<Whole, String> {
     let added: HashSet<&str> =
         file["added_tokens"].as_array().into_iter().flatten().filter_map(|token| token["content"].as_str()).collect();
     let (names, made) = (byte_names(), merges.tokens.iter().map(Vec::as_slice).collect::<HashSet<&[u8]>>());
-    let (bytes, table) = (bytes_of(&merges.tokens)?, merges.table());
     let vocabulary = file["model"]["vocab"].as_object().into_iter().flat_map(|vocabulary| vocabulary.keys());
     let unmade: Vec<Vec<u8>> = vocabulary
         .filter(|name| !added.contains(name.as_str()))
@@ -247,6 +313,12 @@ fn unreached(merges: &Merges, file: &Value) -> Result<Whole, String> {
         .filter(|token| !made.contains(&token[..]))
         .collect();
     short_enough(&unmade)?;
+    counted(merges, unmade)
+}
+
+/// Tokens that no merge makes, with the number of tokens that each merges into.
+fn counted(merges: &Merges, unmade: Vec<Vec<u8>>) -> Result<Whole, String> {
+    let (bytes, table) = (bytes_of(&merges.tokens)?, merges.table());
     let counted = unmade.into_iter().map(|token| {
         let count = merge(&token, &bytes, &table).len();
         (token, count)

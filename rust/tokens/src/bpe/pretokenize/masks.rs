@@ -26,6 +26,9 @@ pub const MARKED: usize = 1;
 /// A word is letters and marks, and case splits it.
 pub const CASED: usize = 2;
 
+/// As [`CASED`], and no contraction joins a word.
+pub const CASED_ALONE: usize = 3;
+
 /// The classes of the bytes of a window, a bit a byte. A byte in none of them is punctuation.
 #[derive(Clone, Copy, Default)]
 pub struct Masks {
@@ -109,7 +112,7 @@ pub fn boundaries<const WORD: usize, const DIGITS: usize>(
     let mut starts = of.letter & !letter1 & !taken;
     // Resolved up to the byte before the first unknown character.
     let mut resolved_to = of.unknown.trailing_zeros().saturating_sub(3).min(WIDE as u32 - 1);
-    if WORD == CASED {
+    if WORD >= CASED {
         starts |= of.upper & (of.letter & !of.upper & !of.caseless) << 1;
         // The word of a capital after a caseless letter depends on the characters after it. Marks join punctuation.
         let hidden = of.upper & of.caseless << 1 | of.mark & punct1;
@@ -126,11 +129,15 @@ pub fn boundaries<const WORD: usize, const DIGITS: usize>(
     if cut || after & (of.newline | of.unknown) & !of.blank != 0 {
         resolved_to = resolved_to.min((indent & !0 << CONTEXT).trailing_zeros());
     }
-    if WORD == CASED {
+    if WORD >= CASED {
         // A slash may join punctuation from the line before.
         resolved_to = resolved_to.min((of.slash & of.newline << 1 & !(1 << prev_boundary)).trailing_zeros());
     }
-    let mut short = of.apostrophe & of.letter >> 1 & if WORD == CASED { letter1 } else { first_punct };
+    let mut short = match WORD {
+        CASED => of.apostrophe & of.letter >> 1 & letter1,
+        CASED_ALONE => 0,
+        _ => of.apostrophe & of.letter >> 1 & first_punct,
+    };
     if WORD == CASED {
         // A contraction after a contraction depends on the one before.
         let chained = short & (short << 2 | short << 3);

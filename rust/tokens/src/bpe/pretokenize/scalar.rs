@@ -24,6 +24,8 @@ const SIGNS: Set = Set::of(&[OTHER, SYMBOL]);
 pub enum Pattern {
     /// `o200k_base`: case splits words, and contractions join them.
     O200k,
+    /// Mistral's Tekken: as `O200k`, but each digit is a pretoken, and a contraction begins one.
+    Tekken,
     /// `cl100k_base` as in tiktoken: white space at the end of the text is one pretoken.
     Cl100k,
     /// Llama 3: `cl100k_base` without that rule.
@@ -54,7 +56,8 @@ impl Pattern {
     #[inline]
     pub fn end(self, text: &[u8], at: usize) -> usize {
         match self {
-            Self::O200k => o200k(text, at),
+            Self::O200k => o200k::<true>(text, at, 3),
+            Self::Tekken => o200k::<false>(text, at, 1),
             Self::Cl100k => cl100k::<false>(text, at, 3, true),
             Self::Llama3 => cl100k::<false>(text, at, 3, false),
             Self::Qwen2 => cl100k::<false>(text, at, 1, false),
@@ -166,20 +169,22 @@ fn cl100k<const MARKED: bool>(text: &[u8], at: usize, digits: usize, whole: bool
 }
 
 /// `[^\r\n\p{L}\p{N}]?WORD|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`, where WORD is one of [`Word`].
+///
+/// Without `JOINS`, a word has no contraction at its end.
 #[inline]
-fn o200k(text: &[u8], at: usize) -> usize {
+fn o200k<const JOINS: bool>(text: &[u8], at: usize, digits: usize) -> usize {
     let (class, length) = peek(text, at);
     let next = at + length;
     match class {
-        LOWER | UPPER | CASELESS => match word(text, at) {
+        LOWER | UPPER | CASELESS => match word::<JOINS>(text, at) {
             Word::Ends(end) | Word::Capitals(end) => end,
             Word::None => next,
         },
-        NUMBER => numbers(text, at, 3),
+        NUMBER => numbers(text, at, digits),
         NEWLINE => white_space(text, at, false),
-        _ => match word(text, next) {
+        _ => match word::<JOINS>(text, next) {
             // A mark is a word by itself before capitals: the regular expression tries its first form with and without it.
-            Word::Capitals(_) | Word::None if class == MARK => match word(text, at) {
+            Word::Capitals(_) | Word::None if class == MARK => match word::<JOINS>(text, at) {
                 Word::Ends(end) | Word::Capitals(end) => end,
                 Word::None => next,
             },
@@ -204,7 +209,7 @@ enum Word {
 }
 
 #[inline]
-fn word(text: &[u8], at: usize) -> Word {
+fn word<const JOINS: bool>(text: &[u8], at: usize) -> Word {
     let (mut end, mut either) = (at, None);
     let mut next = char_at(text, end);
     while let Some(Char { class, length, .. }) = next
@@ -217,7 +222,7 @@ fn word(text: &[u8], at: usize) -> Word {
         }
         next = char_at(text, end);
     }
-    let behind = |end: usize| end + contraction(text, end, true);
+    let behind = |end: usize| if JOINS { end + contraction(text, end, true) } else { end };
     match (next, either) {
         (Some(Char { class: LOWER, length, .. }), _) => Word::Ends(behind(run(text, end + length, LOWERS))),
         // The regular expression backtracks to the last character that both sets have.
@@ -266,8 +271,9 @@ mod tests {
         static NOTHING: Lines<SHORTS> = Lines::default();
     }
 
-    const ALL: [Pattern; 7] = [
+    const ALL: [Pattern; 8] = [
         Pattern::O200k,
+        Pattern::Tekken,
         Pattern::Cl100k,
         Pattern::Llama3,
         Pattern::Qwen2,
@@ -390,6 +396,7 @@ mod tests {
     fn by_portable<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
         match pattern {
             Pattern::O200k => ByPattern::<W, { masks::CASED }, 3>(work).run(Portable),
+            Pattern::Tekken => ByPattern::<W, { masks::CASED_ALONE }, 1>(work).run(Portable),
             Pattern::Cl100k | Pattern::Llama3 => ByPattern::<W, { masks::LETTERS }, 3>(work).run(Portable),
             Pattern::Qwen2 => ByPattern::<W, { masks::LETTERS }, 1>(work).run(Portable),
             Pattern::Qwen35 => ByPattern::<W, { masks::MARKED }, 1>(work).run(Portable),
@@ -459,7 +466,7 @@ mod tests {
                     'a', *c, ' ', *c, 'B', *c, '!', *c, *c, '\n', *c, '1', *c, ' ', ' ', *c, '\'', *c, '\t', *c,
                 ]);
             }
-            for pattern in [Pattern::O200k, Pattern::Cl100k, Pattern::Qwen35] {
+            for pattern in [Pattern::O200k, Pattern::Tekken, Pattern::Cl100k, Pattern::Qwen35] {
                 same(pattern, text.as_bytes());
             }
         }

@@ -9,7 +9,7 @@ use trimtab_simd::{Kernel, Line, WIDE, Work, prefetch, run};
 
 use crate::bpe::cache::{BATCH, Batch, Probe, SHORTS, find_all, line_of, put_off};
 use crate::bpe::pretokenize::classes;
-use crate::bpe::pretokenize::masks::{self, CASED, CONTEXT, LETTERS, MARKED, Masks, WHOLE};
+use crate::bpe::pretokenize::masks::{self, CASED, CASED_ALONE, CONTEXT, LETTERS, MARKED, Masks, WHOLE};
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::{Key, MASKS, SHORT, TAGS};
 use crate::cancel;
@@ -202,6 +202,7 @@ pub const NO_MASKS: usize = 0;
 pub fn apply<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
     match pattern {
         Pattern::O200k => run(ByPattern::<W, CASED, 3>(work)),
+        Pattern::Tekken => run(ByPattern::<W, CASED_ALONE, 1>(work)),
         Pattern::Cl100k | Pattern::Llama3 => run(ByPattern::<W, LETTERS, 3>(work)),
         Pattern::Qwen2 => run(ByPattern::<W, LETTERS, 1>(work)),
         Pattern::Qwen35 => run(ByPattern::<W, MARKED, 1>(work)),
