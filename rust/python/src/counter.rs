@@ -76,6 +76,12 @@ impl Counter {
         self.0.text.engine()
     }
 
+    /// Whether it counts by vector instructions.
+    #[getter]
+    fn is_vectorised(&self) -> bool {
+        self.0.text.is_vectorised()
+    }
+
     /// Why the crate `tokenizers` counts in a file's vocabulary, not the engine; empty where the engine does.
     #[getter]
     fn fallback(&self) -> &str {

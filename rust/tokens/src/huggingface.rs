@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::bpe::load::Kept;
 use crate::cancel;
+use crate::edges::edges;
 use crate::error::Error;
 
 /// Settings of a file that plain text must ignore: special tokens, truncation and padding.
@@ -74,16 +75,7 @@ impl HuggingFace {
     pub fn edges(&'static self, text: &str, head: usize, tail: usize) -> Option<(usize, usize)> {
         let encoded = self.encoded(text, true);
         let tokens = encoded.get_offsets();
-        if tokens.len() <= head.saturating_add(tail) {
-            return None;
-        }
-        // Two tokens that share a character both have its whole range as offsets.
-        let (first, last) = (head.min(tokens.len()), tokens.len() - tail);
-        let head = if first == 0 { 0 } else { tokens[first - 1].1.min(tokens[first].0) };
-        let tail = if tail == 0 { text.len() } else { tokens[last].0.max(tokens[last - 1].1) };
-        let head = (0..=head).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let tail = (tail.max(head)..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-        Some((head, tail))
+        edges(tokens, text, head, tail)
     }
 
     /// The tokens of `text`, with byte offsets if `places`.

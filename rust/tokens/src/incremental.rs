@@ -96,7 +96,7 @@ impl Counter {
             Engine::Claude(claude) if claude.stable_prefix("").is_some() => {
                 State::SectionState(SectionState::new(claude))
             }
-            Engine::Claude(_) | Engine::HuggingFace(_) => State::Whole(String::new()),
+            Engine::Claude(_) | Engine::SentencePiece(_) | Engine::HuggingFace(_) => State::Whole(String::new()),
         };
         IncrementalCounter { counter: *self, state, begun: Vec::new() }
     }

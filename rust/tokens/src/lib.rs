@@ -9,6 +9,7 @@ mod bpe;
 pub mod cancel;
 pub mod claude;
 pub mod counter;
+mod edges;
 pub mod encoding;
 pub mod error;
 pub mod estimate;
@@ -20,6 +21,7 @@ mod huggingface;
 pub mod incremental;
 mod inherited;
 pub mod pool;
+mod sentencepiece;
 
 pub use bpe::pretokenize::classes::{is_letter, is_mark, is_number};
 pub use bpe::vocabulary::Vocabulary;

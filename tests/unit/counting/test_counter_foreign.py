@@ -117,9 +117,12 @@ def test_every_question_is_answered_as_by_the_package(trained, tmp_path):
     for at in range(0, len(long), 1000):
         growing.append(long[at : at + 1000])
     assert growing.tokens == ours.count(long)
-    assert ours.engine == f"tokenizers {path.name}"
-    assert ours.fallback
-    assert ours.explain() == f"tokenizers {path.name}: exact, and slow: {ours.fallback}"
+    if path.name == "fallback.json":
+        assert ours.engine == f"trimtab {path.name}"
+    else:
+        assert ours.engine == f"tokenizers {path.name}"
+        assert ours.fallback
+        assert ours.explain() == f"tokenizers {path.name}: exact, and slow: {ours.fallback}"
 
 
 def edges(theirs, text, head, tail):

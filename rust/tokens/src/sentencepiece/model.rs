@@ -1,0 +1,139 @@
+//! Reads a `.model` file: protobuf, whose fields are those of `sentencepiece_model.proto`.
+
+#![allow(clippy::cast_possible_truncation)] // pieces have numbers of 32 bits
+
+use std::collections::HashSet;
+
+use super::{Parts, Prefix, SPACE};
+use crate::sentencepiece::merge::Merges;
+
+/// Kinds of pieces.
+const NORMAL: u64 = 1;
+const USER_DEFINED: u64 = 4;
+const UNUSED: u64 = 5;
+const BYTE: u64 = 6;
+
+/// The kind of a model that merges pairs.
+const BPE: u64 = 2;
+
+/// A value of a field.
+#[derive(Clone, Copy)]
+enum Value<'d> {
+    Number(u64),
+    Bytes(&'d [u8]),
+}
+
+/// The fields of a message; None where it is none.
+fn fields(mut data: &[u8]) -> Option<Vec<(u64, Value<'_>)>> {
+    let mut found = Vec::new();
+    while !data.is_empty() {
+        let tag = varint(&mut data)?;
+        let value = match tag & 7 {
+            0 => Value::Number(varint(&mut data)?),
+            1 => Value::Bytes(taken(&mut data, 8)?),
+            2 => {
+                let length = usize::try_from(varint(&mut data)?).ok()?;
+                Value::Bytes(taken(&mut data, length)?)
+            }
+            5 => Value::Bytes(taken(&mut data, 4)?),
+            _ => return None,
+        };
+        found.push((tag >> 3, value));
+    }
+    Some(found)
+}
+
+fn varint(data: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = data.split_first()?;
+        *data = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn taken<'d>(data: &mut &'d [u8], length: usize) -> Option<&'d [u8]> {
+    let (bytes, rest) = data.split_at_checked(length)?;
+    *data = rest;
+    Some(bytes)
+}
+
+/// The last number in a field.
+fn number(message: &[(u64, Value<'_>)], field: u64, default: u64) -> u64 {
+    let found = message.iter().rev().find_map(|&(of, value)| match value {
+        Value::Number(number) if of == field => Some(number),
+        _ => None,
+    });
+    found.unwrap_or(default)
+}
+
+/// The last bytes in a field.
+fn bytes<'d>(message: &[(u64, Value<'d>)], field: u64) -> &'d [u8] {
+    let found = message.iter().rev().find_map(|&(of, value)| match value {
+        Value::Bytes(bytes) if of == field => Some(bytes),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}
+
+/// A piece: its text, its score, its kind.
+fn piece(data: &[u8]) -> Option<(&str, f32, u64)> {
+    let message = fields(data)?;
+    let score = bytes(&message, 2).try_into().map_or(0.0, f32::from_le_bytes);
+    Some((std::str::from_utf8(bytes(&message, 1)).ok()?, score, number(&message, 3, NORMAL)))
+}
+
+/// What a file says; None where it is no model.
+pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
+    let Some(file) = fields(data) else { return Ok(None) };
+    let pieces = file.iter().filter_map(|&(field, value)| match value {
+        Value::Bytes(bytes) if field == 1 => Some(piece(bytes)),
+        _ => None,
+    });
+    let Some(pieces) = pieces.collect::<Option<Vec<_>>>().filter(|pieces| !pieces.is_empty()) else { return Ok(None) };
+    let (Some(trainer), Some(normalizer)) = (fields(bytes(&file, 2)), fields(bytes(&file, 3))) else { return Ok(None) };
+    let of_kind = |kind: u64| pieces.iter().filter(move |piece| piece.2 == kind).map(|piece| piece.0);
+    let why = if number(&trainer, 3, 1) != BPE {
+        "merges no pairs"
+    } else if number(&trainer, 35, 0) == 0 || of_kind(BYTE).count() != 256 {
+        "has no tokens for bytes"
+    } else if !bytes(&normalizer, 2).is_empty() || number(&normalizer, 4, 1) != 0 || number(&normalizer, 5, 1) == 0 {
+        "rewrites texts"
+    } else if number(&trainer, 24, 0) != 0 {
+        "puts spaces behind words"
+    } else if of_kind(UNUSED).next().is_some() || pieces.iter().any(|piece| piece.1.is_nan()) {
+        "has pieces that it does not use"
+    } else if of_kind(USER_DEFINED).any(|text| text.is_empty() || text.contains([' ', SPACE])) {
+        "has a whole text with a space"
+    } else {
+        ""
+    };
+    if !why.is_empty() {
+        return Err(format!("a SentencePiece model that {why}: not known"));
+    }
+    let mut whole: Vec<String> = of_kind(USER_DEFINED).map(str::to_owned).collect();
+    whole.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let prefix = if number(&normalizer, 3, 1) == 0 { Prefix::None } else { Prefix::Always };
+    let known: HashSet<&str> = of_kind(NORMAL).collect();
+    let mut scores: Vec<f32> = pieces.iter().map(|piece| piece.1).collect();
+    scores.sort_by(|one, other| other.total_cmp(one));
+    scores.dedup();
+    let pairs = pieces.iter().filter(|piece| piece.2 == NORMAL).flat_map(|&(text, score, _)| {
+        let rank = scores.partition_point(|other| *other > score) as u32;
+        let parts = text.char_indices().skip(1).map(move |(at, _)| text.split_at(at));
+        parts
+            .filter(|(left, right)| [left, right].iter().all(|part| is_symbol(part, &known)))
+            .map(move |(left, right)| (left, right, rank))
+    });
+    let merges = Merges::new(known.iter().copied(), pairs).ok_or("a SentencePiece model that contradicts itself")?;
+    Ok(Some(Parts { prefix, whole, merges }))
+}
+
+/// Whether a text can be a symbol while pairs merge: a piece, or a character.
+fn is_symbol(text: &str, known: &HashSet<&str>) -> bool {
+    known.contains(text) || text.chars().count() == 1
+}
