@@ -40,6 +40,9 @@ def message_error(error: ValueError) -> ValueError:
 
 T = TypeVar("T")
 
+GGUF_HEAD = 64 << 20
+"""Bytes of a GGUF file that are read: its vocabulary stands in front of the weights; the largest has 20 MB."""
+
 LONGEST_REASON = 300
 """Characters of the reason why a file is counted by the crate ``tokenizers``: it may quote a long pattern."""
 
@@ -129,7 +132,8 @@ class Counter(_core.Counter):
         needs a pattern.
 
         Args:
-            path: a ``tokenizer.json``, a ``tekken.json``, a SentencePiece ``.model`` or a file of ranks.
+            path: a ``tokenizer.json``, a ``tekken.json``, a SentencePiece ``.model``, a file of ranks, or a ``.gguf``,
+                of which the first 64 MiB are read.
             pattern: the regular expression that splits texts, for a file of ranks: one of those above, as published.
 
         Raises:
@@ -138,7 +142,9 @@ class Counter(_core.Counter):
                 cannot encode.
         """
         file = Path(path)
-        data = file.read_bytes()
+        with file.open("rb") as opened:
+            data = opened.read(4)
+            data += opened.read(GGUF_HEAD - 4 if data == b"GGUF" else -1)
         try:
             counter = cls(file.name, data=data, pattern=pattern)
         except ValueError as error:

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use crate::bpe::load;
 use crate::bpe::vocabulary::Vocabulary;
 use crate::bpe::worker::{Worker, is_safe_split, with_worker};
@@ -9,6 +11,7 @@ use crate::claude::Claude;
 use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::estimate::{Chars, Size};
+use crate::gguf;
 use crate::huggingface::HuggingFace;
 use crate::sentencepiece::SentencePiece;
 
@@ -71,6 +74,15 @@ impl Counter {
     /// [`Error::Argument`] says why neither can read it. Counting returns no errors: it panics on a text that the crate
     /// cannot encode.
     pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
+        if gguf::is_gguf(data) {
+            return match gguf::read(data).map_err(Error::Argument)? {
+                gguf::Found::Json(file) => Self::read(&file, name, None),
+                gguf::Found::Pieces(parts) => {
+                    let pieces = SentencePiece::keep(xxh3_128(data), name, parts);
+                    Ok(Self { engine: Engine::SentencePiece(pieces), rate: 1000 })
+                }
+            };
+        }
         let ours = match Encoding::read(data, name, pattern) {
             Ok(encoding) => return Ok(Self::exact(encoding)),
             Err(error) => error,

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::merge::Merges;
 use super::{Parts, Prefix};
-use crate::sentencepiece::merge::Merges;
 
 /// What a file says; None where its model is another one.
 pub fn read(data: &[u8]) -> Option<Parts> {

@@ -3,7 +3,7 @@
 
 mod json;
 mod merge;
-mod model;
+pub mod model;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -43,7 +43,7 @@ enum Prefix {
 
 /// What a file says.
 #[derive(Debug)]
-struct Parts {
+pub struct Parts {
     prefix: Prefix,
     /// Texts that are one token wherever they stand, the longest first.
     whole: Vec<String>,
@@ -74,7 +74,12 @@ impl SentencePiece {
             return Ok(Some(before));
         }
         let parts = if is_json(data) { json::read(data) } else { model::read(data)? };
-        Ok(parts.map(|parts| READ.keep(digest, Self { name: name.to_owned(), parts })))
+        Ok(parts.map(|parts| Self::keep(digest, name, parts)))
+    }
+
+    /// The vocabulary of a file with that digest.
+    pub fn keep(digest: u128, name: &str, parts: Parts) -> &'static Self {
+        READ.get(digest).unwrap_or_else(|| READ.keep(digest, Self { name: name.to_owned(), parts }))
     }
 
     /// Its name.

@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 
+use super::merge::Merges;
 use super::{Parts, Prefix, SPACE};
-use crate::sentencepiece::merge::Merges;
 
 /// Kinds of pieces.
 const NORMAL: u64 = 1;
@@ -81,7 +81,9 @@ fn bytes<'d>(message: &[(u64, Value<'d>)], field: u64) -> &'d [u8] {
 }
 
 /// A piece: its text, its score, its kind.
-fn piece(data: &[u8]) -> Option<(&str, f32, u64)> {
+pub type Piece<'d> = (&'d str, f32, u64);
+
+fn piece(data: &[u8]) -> Option<Piece<'_>> {
     let message = fields(data)?;
     let score = bytes(&message, 2).try_into().map_or(0.0, f32::from_le_bytes);
     Some((std::str::from_utf8(bytes(&message, 1)).ok()?, score, number(&message, 3, NORMAL)))
@@ -96,19 +98,55 @@ pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
     });
     let Some(pieces) = pieces.collect::<Option<Vec<_>>>().filter(|pieces| !pieces.is_empty()) else { return Ok(None) };
     let (Some(trainer), Some(normalizer)) = (fields(bytes(&file, 2)), fields(bytes(&file, 3))) else { return Ok(None) };
+    let settings = Settings {
+        merges: number(&trainer, 3, 1) == BPE,
+        bytes: number(&trainer, 35, 0) != 0,
+        rewrites: !bytes(&normalizer, 2).is_empty() || number(&normalizer, 4, 1) != 0 || number(&normalizer, 5, 1) == 0,
+        suffix: number(&trainer, 24, 0) != 0,
+        prefix: number(&normalizer, 3, 1) != 0,
+        again: false,
+    };
+    parts(&pieces, &settings).map(Some)
+}
+
+/// What a file says beside its pieces.
+#[allow(clippy::struct_excessive_bools)] // as the files have them
+pub struct Settings {
+    /// Whether pairs merge.
+    pub merges: bool,
+    /// Whether a character without a token is the tokens of its bytes.
+    pub bytes: bool,
+    /// Whether texts are rewritten in another way than spaces.
+    pub rewrites: bool,
+    /// Whether spaces stand behind words.
+    pub suffix: bool,
+    /// Whether a space is put in front of a text.
+    pub prefix: bool,
+    /// Whether it is put behind a whole text too.
+    pub again: bool,
+}
+
+/// A vocabulary of pieces.
+///
+/// # Errors
+///
+/// Says what is not known.
+pub fn parts(pieces: &[Piece<'_>], settings: &Settings) -> Result<Parts, String> {
     let of_kind = |kind: u64| pieces.iter().filter(move |piece| piece.2 == kind).map(|piece| piece.0);
-    let why = if number(&trainer, 3, 1) != BPE {
+    let why = if !settings.merges {
         "merges no pairs"
-    } else if number(&trainer, 35, 0) == 0 || of_kind(BYTE).count() != 256 {
+    } else if !settings.bytes || of_kind(BYTE).count() != 256 {
         "has no tokens for bytes"
-    } else if !bytes(&normalizer, 2).is_empty() || number(&normalizer, 4, 1) != 0 || number(&normalizer, 5, 1) == 0 {
+    } else if settings.rewrites {
         "rewrites texts"
-    } else if number(&trainer, 24, 0) != 0 {
+    } else if settings.suffix {
         "puts spaces behind words"
     } else if of_kind(UNUSED).next().is_some() || pieces.iter().any(|piece| piece.1.is_nan()) {
         "has pieces that it does not use"
     } else if of_kind(USER_DEFINED).any(|text| text.is_empty() || text.contains([' ', SPACE])) {
         "has a whole text with a space"
+    } else if settings.prefix && settings.again && of_kind(USER_DEFINED).next().is_some() {
+        "puts spaces behind whole texts"
     } else {
         ""
     };
@@ -117,20 +155,21 @@ pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
     }
     let mut whole: Vec<String> = of_kind(USER_DEFINED).map(str::to_owned).collect();
     whole.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let prefix = if number(&normalizer, 3, 1) == 0 { Prefix::None } else { Prefix::Always };
+    let prefix = if settings.prefix { Prefix::Always } else { Prefix::None };
     let known: HashSet<&str> = of_kind(NORMAL).collect();
     let mut scores: Vec<f32> = pieces.iter().map(|piece| piece.1).collect();
     scores.sort_by(|one, other| other.total_cmp(one));
     scores.dedup();
     let pairs = pieces.iter().filter(|piece| piece.2 == NORMAL).flat_map(|&(text, score, _)| {
         let rank = scores.partition_point(|other| *other > score) as u32;
-        let parts = text.char_indices().skip(1).map(move |(at, _)| text.split_at(at));
-        parts
-            .filter(|(left, right)| [left, right].iter().all(|part| is_symbol(part, &known)))
+        let splits = text.char_indices().skip(1).map(move |(at, _)| text.split_at(at));
+        let known = &known;
+        splits
+            .filter(move |(left, right)| is_symbol(left, known) && is_symbol(right, known))
             .map(move |(left, right)| (left, right, rank))
     });
     let merges = Merges::new(known.iter().copied(), pairs).ok_or("a SentencePiece model that contradicts itself")?;
-    Ok(Some(Parts { prefix, whole, merges }))
+    Ok(Parts { prefix, whole, merges })
 }
 
 /// Whether a text can be a symbol while pairs merge: a piece, or a character.

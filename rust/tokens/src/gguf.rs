@@ -1,0 +1,241 @@
+//! Reads the vocabulary of a GGUF file, as llama.cpp and Ollama keep models: it stands in front of the weights.
+
+use serde_json::{Map, Value, json};
+
+use crate::sentencepiece::Parts;
+use crate::sentencepiece::model::{Piece, Settings, parts};
+
+/// What a file begins with.
+const MAGIC: &[u8] = b"GGUF";
+
+/// Depth of arrays in arrays; none of the known keys has any.
+const DEEP: usize = 8;
+
+/// The kind of a token of a text, not of a file's own.
+const NORMAL: i64 = 1;
+
+/// The kind of a text that is one token wherever it stands. Those of pairs of bytes are counted as text, as special tokens
+/// are in a `tokenizer.json`.
+const USER_DEFINED: i64 = 4;
+
+const CASELESS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// What a vocabulary is.
+pub enum Found {
+    /// Pairs of bytes, as a `tokenizer.json` says them.
+    Json(Vec<u8>),
+    /// Pairs of characters.
+    Pieces(Parts),
+}
+
+/// Whether a file is one.
+pub fn is_gguf(data: &[u8]) -> bool {
+    data.starts_with(MAGIC)
+}
+
+/// A value; of numbers and texts alone, and of lists of these.
+enum Field<'d> {
+    Number(f64),
+    Text(&'d str),
+    List(Vec<Field<'d>>),
+}
+
+/// The bytes that are left.
+struct Reader<'d>(&'d [u8]);
+
+impl<'d> Reader<'d> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*bytes)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn length(&mut self) -> Option<usize> {
+        usize::try_from(u64::from_le_bytes(self.take()?)).ok()
+    }
+
+    fn text(&mut self) -> Option<&'d [u8]> {
+        let length = self.length()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(text)
+    }
+
+    /// A value of a kind. Keys that nobody reads may hold bytes that are no text: they are empty.
+    fn value(&mut self, kind: u32, deep: usize) -> Option<Field<'d>> {
+        #[allow(clippy::cast_precision_loss)] // sizes and flags
+        Some(match kind {
+            0 | 7 => Field::Number(f64::from(self.take::<1>()?[0])),
+            1 => Field::Number(f64::from(i8::from_le_bytes(self.take()?))),
+            2 => Field::Number(f64::from(u16::from_le_bytes(self.take()?))),
+            3 => Field::Number(f64::from(i16::from_le_bytes(self.take()?))),
+            4 => Field::Number(f64::from(self.number()?)),
+            5 => Field::Number(f64::from(i32::from_le_bytes(self.take()?))),
+            6 => Field::Number(f64::from(f32::from_le_bytes(self.take()?))),
+            8 => Field::Text(std::str::from_utf8(self.text()?).unwrap_or_default()),
+            9 if deep < DEEP => {
+                let (kind, length) = (self.number()?, self.length()?);
+                let mut list = Vec::new(); // no length is believed before its bytes are there
+                for _ in 0..length {
+                    list.push(self.value(kind, deep + 1)?);
+                }
+                Field::List(list)
+            }
+            10 => Field::Number(u64::from_le_bytes(self.take()?) as f64),
+            11 => Field::Number(i64::from_le_bytes(self.take()?) as f64),
+            12 => Field::Number(f64::from_le_bytes(self.take()?)),
+            _ => return None,
+        })
+    }
+}
+
+/// The keys of a file.
+struct Keys<'d>(Vec<(&'d str, Field<'d>)>);
+
+impl<'d> Keys<'d> {
+    fn read(data: &'d [u8]) -> Result<Self, String> {
+        let mut left = Reader(data.get(MAGIC.len()..).unwrap_or_default());
+        let cut = "a GGUF file that is cut off or damaged";
+        let version = left.number().ok_or(cut)?;
+        if !(2..=3).contains(&version) {
+            return Err(format!("a GGUF file of version {version}: 2 and 3 are known"));
+        }
+        let (_tensors, keys) = left.length().zip(left.length()).ok_or(cut)?;
+        let mut found = Vec::new();
+        for _ in 0..keys {
+            let key = left.text().and_then(|key| std::str::from_utf8(key).ok()).ok_or(cut)?;
+            let kind = left.number().ok_or(cut)?;
+            let value = left.value(kind, 0).ok_or(cut)?;
+            if let Some(key) = key.strip_prefix("tokenizer.ggml.") {
+                found.push((key, value));
+            }
+        }
+        Ok(Self(found))
+    }
+
+    fn get(&self, key: &str) -> Option<&Field<'d>> {
+        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    fn text(&self, key: &str) -> &'d str {
+        if let Some(Field::Text(text)) = self.get(key) { text } else { "" }
+    }
+
+    fn flag(&self, key: &str, default: bool) -> bool {
+        if let Some(Field::Number(number)) = self.get(key) { *number != 0.0 } else { default }
+    }
+
+    fn texts(&self, key: &str) -> Vec<&'d str> {
+        let Some(Field::List(list)) = self.get(key) else { return Vec::new() };
+        list.iter().filter_map(|value| if let Field::Text(text) = value { Some(*text) } else { None }).collect()
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // scores were f32, kinds are small
+    fn numbers(&self, key: &str) -> Vec<f32> {
+        let Some(Field::List(list)) = self.get(key) else { return Vec::new() };
+        list.iter()
+            .filter_map(|value| if let Field::Number(number) = value { Some(*number as f32) } else { None })
+            .collect()
+    }
+}
+
+/// The vocabulary of a file.
+///
+/// # Errors
+///
+/// Says what is not known: the kind of the vocabulary, how it splits texts.
+pub fn read(data: &[u8]) -> Result<Found, String> {
+    let keys = Keys::read(data)?;
+    let tokens = keys.texts("tokens");
+    #[allow(clippy::cast_possible_truncation)]
+    let kinds: Vec<i64> = keys.numbers("token_type").into_iter().map(|kind| kind as i64).collect();
+    let kind = |place: usize| kinds.get(place).copied().unwrap_or(NORMAL);
+    match keys.text("model") {
+        _ if tokens.is_empty() => Err("a GGUF file without a vocabulary".to_owned()),
+        "gpt2" => {
+            let (patterns, ignores) = patterns(keys.text("pre"))?;
+            let blank = |token: &str| token.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | 'Ġ' | 'ĉ' | 'Ċ'));
+            if tokens.iter().enumerate().any(|(place, token)| kind(place) == USER_DEFINED && blank(token)) {
+                return Err("a GGUF file in which spaces are whole texts: not known".to_owned());
+            }
+            let named = tokens.iter().enumerate().filter(|&(place, _)| kind(place) == NORMAL);
+            let vocabulary: Map<String, Value> =
+                named.map(|(place, token)| ((*token).to_owned(), place.into())).collect();
+            let mut steps: Vec<Value> = patterns
+                .iter()
+                .map(|pattern| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false}))
+                .collect();
+            steps.push(
+                json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}),
+            );
+            let model = json!({
+                "type": "BPE", "vocab": vocabulary, "merges": keys.texts("merges"), "ignore_merges": ignores, "byte_fallback": false,
+            });
+            let file = json!({"pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}, "model": model});
+            Ok(Found::Json(file.to_string().into_bytes()))
+        }
+        "llama" => {
+            let scores = keys.numbers("scores");
+            let score = |place: usize| scores.get(place).copied().unwrap_or_default();
+            let pieces: Vec<Piece<'_>> = tokens
+                .iter()
+                .enumerate()
+                .map(|(place, text)| (*text, score(place), u64::try_from(kind(place)).unwrap_or_default()))
+                .collect();
+            let rewrites = keys.flag("remove_extra_whitespaces", false) || keys.get("precompiled_charsmap").is_some();
+            let settings = Settings {
+                merges: true,
+                bytes: true,
+                rewrites,
+                suffix: false,
+                prefix: keys.flag("add_space_prefix", true),
+                again: true,
+            };
+            parts(&pieces, &settings).map(Found::Pieces)
+        }
+        other => Err(format!("a GGUF file with a vocabulary of the kind {other:?}: gpt2 and llama are known")),
+    }
+}
+
+/// The regular expressions that split a text, by the name that llama.cpp gives them, and whether a part that is a token is
+/// one, whatever its merges make.
+///
+/// llama.cpp splits letters outside ASCII in another way than Tekken's and `o200k_base`'s own expressions, which stand here.
+fn patterns(pre: &str) -> Result<(Vec<String>, bool), String> {
+    let words = |digits: &str| {
+        format!(
+            r"{CASELESS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )
+    };
+    let cased = |short: &str, digits: &str| {
+        let (upper, lower) = (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]");
+        let before = r"[^\r\n\p{L}\p{N}]?";
+        format!(
+            r"{before}{upper}*{lower}+{short}|{before}{upper}+{lower}*{short}|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )
+    };
+    Ok(match pre {
+        "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "pixtral" => (vec![words(r"\p{N}{1,3}")], true),
+        "dbrx" | "smaug-bpe" | "glm4" | "chatglm-bpe" => (vec![words(r"\p{N}{1,3}")], false),
+        "qwen2" | "deepseek-r1-qwen" | "megrez" | "stablelm2" => (vec![words(r"\p{N}")], false),
+        "tekken" => (vec![cased("", r"\p{N}")], true),
+        "gpt-4o" | "llama4" => (vec![cased(&format!("{CASELESS}?"), r"\p{N}{1,3}")], false),
+        "gpt-2" | "phi-2" | "gigachat" | "roberta-bpe" | "mpt" | "olmo" | "jais" | "trillion" => {
+            (vec![GPT2.to_owned()], false)
+        }
+        "starcoder" | "refact" | "command-r" | "smollm" | "codeshell" | "exaone" | "minerva-7b" => {
+            (vec![r"\p{N}".to_owned(), GPT2.to_owned()], false)
+        }
+        "deepseek-v3" => {
+            let signs = r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"##;
+            let rest = r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+            (vec![r"\p{N}{1,3}".to_owned(), "[一-龥\u{3040}-ゟ゠-ヿ]+".to_owned(), format!("{signs}|{rest}")], false)
+        }
+        other => return Err(format!("a GGUF file that splits texts as {other:?}: not known")),
+    })
+}
