@@ -78,6 +78,9 @@ OPEN = (
 PACKAGING = ("abi3audit>=0.0.24", "auditwheel>=6.6,<7", "ziglang>=0.16,<0.18", "zizmor>=1.30,<2")
 """What builds and judges wheels and workflows: `make wheels`, `make check-workflows`. zig has each libc of Linux."""
 
+AUDIT = ("pip-audit>=2.10,<3",)
+"""Known faults of what is installed: the release workflow."""
+
 CLOCK = ("libfaketime>=3,<4",)
 """Another date for the tests: `make clock`."""
 
@@ -146,6 +149,7 @@ def locks() -> dict[str, Lock]:
         Lock("headroom", (*lines[""], *HEADROOM)),
         Lock("tables", TABLES, alone=True),
         Lock("clock", CLOCK),
+        Lock("audit", AUDIT),
         Lock("packaging", (*PACKAGING, *(line for line in lines["dev"] if name_of(line) == "maturin")), within="dev"),
         Lock("kit", KIT, alone=True),
         Lock("open", OPEN, alone=True),
