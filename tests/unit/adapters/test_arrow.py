@@ -370,6 +370,12 @@ def test_a_model_of_ones_own_counts() -> None:
     )
 
 
+def test_a_missing_library_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arro3.core", None)
+    with pytest.raises(ImportError, match=r"pip install 'trimtab\[arrow\]'"):
+        arrow.count(pa.array(["x"]), model=CLAUDE)
+
+
 def test_the_library_for_arrow_is_loaded_with_the_first_call() -> None:
     code = "import sys, trimtab; trimtab.arrow.count; print('arro3' in sys.modules, 'pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -46,8 +46,12 @@ class Rows:
         Raises:
             TypeError: it is no Arrow data, or the column has a type that is neither text nor messages.
             ValueError: there is no such column, or there are several and none is named.
+            ImportError: the extra ``arrow`` is not installed.
         """
-        from arro3.core import ChunkedArray, DataType, Table  # noqa: PLC0415 - an extra
+        try:
+            from arro3.core import ChunkedArray, DataType, Table  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise ImportError(f"Arrow data needs the extra: pip install 'trimtab[arrow]' ({error})") from error
 
         is_batch = hasattr(data, "__arrow_c_array__")
         if not is_batch and not hasattr(data, "__arrow_c_stream__"):
