@@ -161,3 +161,32 @@ impl Bytes<'_> {
         Strings::of_parts(text, ends).ok_or_else(no_state)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonl::Reader;
+    use crate::shape::Provider;
+    use trimtab_tokens::Encoding;
+
+    #[test]
+    fn a_ledger_comes_back_as_it_went_and_no_part_of_its_bytes_is_one() {
+        let counter = Counter::from(Encoding::O200k);
+        let mut reader = Reader::new(counter, Some(Provider::Anthropic));
+        for (role, block) in [
+            ("user", r#""type": "text", "text": "naïve""#),
+            ("assistant", r#""type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/a"}"#),
+            ("user", r#""type": "tool_result", "tool_use_id": "a", "content": [{"type": "image", "source": {}}]"#),
+            ("user", r#""type": "document", "source": {}"#),
+        ] {
+            reader.take_line(&format!("{{\"role\": \"{role}\", \"content\": [{{{block}}}]}}\n"));
+        }
+        let ledger = reader.finish().unwrap().found;
+        assert!(!ledger.pictures.is_empty() && !ledger.documents.is_empty() && !ledger.reads.is_empty());
+        let bytes = ledger.to_bytes();
+        assert_eq!(Ledger::of_bytes(&bytes, &counter), Ok(ledger));
+        for end in 0..bytes.len() {
+            assert_eq!(Ledger::of_bytes(&bytes[..end], &counter), Err(no_state()), "{end}");
+        }
+    }
+}
