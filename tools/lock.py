@@ -28,7 +28,7 @@ MODULES = {"mcp": "recall_server"}
 PROXY = {"litellm": "litellm[proxy]", "agno": "agno[sqlite]"}
 """Packages whose tests need more than the extra installs."""
 
-ENGINES = {"arrow": ("duckdb>=1.4", "pandas>=2.3", "polars>=1.30", "pyarrow>=22")}
+ENGINES = {"arrow": ("duckdb>=2,<3", "pandas>=3,<4", "polars>=2,<3", "pyarrow>=22")}
 """Packages of an extra's tests that the extra does not install."""
 
 ADAPTER_TESTS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
