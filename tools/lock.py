@@ -28,6 +28,9 @@ MODULES = {"mcp": "recall_server"}
 PROXY = {"litellm": "litellm[proxy]", "agno": "agno[sqlite]"}
 """Packages whose tests need more than the extra installs."""
 
+ENGINES = {"arrow": ("duckdb>=2,<3", "pandas>=3,<4", "polars>=2,<3", "pyarrow>=22")}
+"""Packages of an extra's tests that the extra does not install."""
+
 ADAPTER_TESTS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
 """Packages of the extra ``dev`` that the adapters' tests import."""
 
@@ -131,6 +134,7 @@ def adapter(extra: str) -> tuple[str, ...]:
     """Return the requirements of a framework's tests."""
     lines = project()
     framework = [line.replace(extra, PROXY.get(extra, extra), 1) for line in lines[extra]]
+    framework += ENGINES.get(extra, ())
     return (*framework, *lines[""], *(line for line in lines["dev"] if name_of(line) in ADAPTER_TESTS))
 
 

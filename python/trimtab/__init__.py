@@ -11,6 +11,7 @@ from ._lazy import loader
 PACKAGES = frozenset(
     (
         "adapters",
+        "arrow",
         "archive",
         "compaction",
         "config",
@@ -31,6 +32,9 @@ PACKAGES = frozenset(
     )
 )
 """Packages that are loaded when they are first used: counting does not pay for archives and formats."""
+
+ALIASES = {"arrow": "adapters.arrow"}
+"""Packages that have their place elsewhere."""
 
 HOMES = {
     "archive": "Archive",
@@ -72,7 +76,7 @@ _load = loader(__name__, HOMES)
 def __getattr__(name: str) -> object:
     """A public name or package, loaded."""
     if name in PACKAGES:
-        return import_module(f".{name}", __name__)
+        return import_module(f".{ALIASES.get(name, name)}", __name__)
     try:
         value = _load(name)
     except AttributeError:

@@ -53,6 +53,7 @@ from . import (
     validity as validity,
 )
 from ._core import __version__ as __version__
+from .adapters import arrow as arrow
 from .archive import Archive as Archive
 from .compaction.result import Compaction as Compaction
 from .counting.counter import Counter as Counter

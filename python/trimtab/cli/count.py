@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
     Summed: TypeAlias = tuple[str, int, dict[str, int]]
 
-KINDS = {
-    "results": ("RESULT", "SERVER_RESULT"),
-    "calls": ("CALL", "SERVER_CALL"),
-    "thinking": ("THINKING",),
-    "pictures": ("IMAGE", "DOCUMENT"),
-    "other": ("COMPACTION", "OPAQUE"),
-}
-"""Kinds of blocks by the names under which their tokens are printed."""
-
 DESCRIPTION = "Count the tokens of sessions, by kind; of several files, in a table."
 EXAMPLES = (
     "trimtab count session.jsonl",
@@ -123,32 +114,18 @@ def _scan(found: Transcript, counter: Counter) -> Summed:
 
 def summed(ledger: Ledger) -> Summed:
     """Return the messages' shape, their number and their tokens by kind."""
+    from ..ledger.columns import by_kind
+
     messages, framing, tokens = ledger.sums()
-    return ledger.provider, messages, _by_kind(tokens, framing)
+    return ledger.provider, messages, by_kind(tokens, framing)
 
 
 def _stream(text: Large, counter: Counter, where: str) -> Summed:
     """Return the same of a list that is read in chunks, without repairs."""
     from ..formats import sums
+    from ..ledger.columns import by_kind
 
     with Progress("counting", text.size) as progress:
         found = sums(progress.track(text.chunks), counter=counter, provider=text.provider)
     warn_skipped(found.skipped, found.lost, where)
-    return found.provider, found.messages, _by_kind(found.tokens, found.framing)
-
-
-def _by_kind(tokens: list[list[int]], overhead: int) -> dict[str, int]:
-    """Return tokens by kind: text by role, the rest by kind of block.
-
-    Args:
-        tokens: tokens by role and kind of block.
-        overhead: tokens of the messages that belong to no block.
-    """
-    from ..ledger.columns import Kind, Role
-
-    text = [of[Kind.TEXT] for of in tokens]
-    counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}
-    for name, kinds in KINDS.items():
-        counts[name] = sum(of[Kind[kind]] for of in tokens for kind in kinds)
-    rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of unknown roles
-    return counts | {"message_overhead": overhead + rest}
+    return found.provider, found.messages, by_kind(found.tokens, found.framing)

@@ -31,6 +31,7 @@ EXTRAS = {
     "otel": "opentelemetry",
     "yaml": "yaml",
     "mcp": "mcp",
+    "arrow": "arro3",
     "langchain": "langchain",
     "pydantic-ai": "pydantic_ai",
     "openai-agents": "agents",

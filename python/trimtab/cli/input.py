@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from .. import _core, formats
 from ..messages.surrogates import CODE
@@ -59,9 +59,7 @@ def load(options: argparse.Namespace, *, repair_lists: bool = True) -> Transcrip
         repair_lists: whether to repair a list of messages, as an agent's log always is.
     """
     with _source(options) as source:
-        found = _read(options, source, repair=repair_lists)
-        if not repair_lists and found.format in formats.LOGS:
-            found = _read(options, source, repair=True)
+        found = _read(options, source, repair=repair_lists or "logs")
     _warn(found, where_of(options))
     if not repair_lists:
         warn_repaired(found.repaired, where_of(options))
@@ -130,7 +128,7 @@ def _source(options: argparse.Namespace) -> Iterator[BinaryIO]:
         yield copy
 
 
-def _read(options: argparse.Namespace, source: BinaryIO, *, repair: bool) -> Transcript:
+def _read(options: argparse.Namespace, source: BinaryIO, *, repair: bool | Literal["logs"]) -> Transcript:
     with Progress(f"reading {options.file}") as progress:
         if options.file != "-":
             progress.follow(source.fileno())

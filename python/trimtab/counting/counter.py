@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ..messages.frameworks import Framework
     from ..messages.types import AnyMessage, Message
-    from ..models.prompts import PromptGrammar
     from ..models.provider import Provider
 
 
@@ -40,9 +39,6 @@ def message_error(error: ValueError) -> ValueError:
 
 T = TypeVar("T")
 
-GGUF_HEAD = 64 << 20
-"""Bytes of a GGUF file that are read: its vocabulary stands in front of the weights; the largest has 20 MB."""
-
 LONGEST_REASON = 300
 """Characters of the reason why a file is counted by the crate ``tokenizers``: it may quote a long pattern."""
 
@@ -53,36 +49,13 @@ class Counter(_core.Counter):
     ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
     a special token is plain text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
     ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
-    package ctok reconstructed; the tokens that a message adds are not included.
+    package ctok reconstructed; the tokens that a message adds are not included. ``pickle`` takes a counter's settings
+    along, and no cache; one of a file is read from that file again.
 
     Examples:
         >>> Counter("o200k_base").count("hello world")
         2
     """
-
-    prompt: PromptGrammar | None = None
-    """The model's prompt format; None for a plain encoding."""
-
-    _settings: tuple[str, dict[str, Any]]
-    _file: tuple[str, str | None] | None = None
-
-    def __new__(
-        cls,
-        encoding: str,
-        *,
-        prompt: PromptGrammar | None = None,
-        data: bytes | None = None,
-        pattern: str | None = None,
-        **flat: bool | int | None,
-    ) -> Self:
-        """Return the counter of an encoding; ``pickle`` takes its settings along, and no cache."""
-        counter = super().__new__(cls, encoding, prompt=prompt, data=data, pattern=pattern, **flat)
-        counter._settings = (encoding, {"prompt": prompt, **flat})
-        return counter
-
-    def __reduce__(self) -> tuple[Callable[..., Counter], tuple[object, ...]]:
-        """Return what makes an equal counter; one of a file is read from that file again."""
-        return _again, (type(self), self._settings, self._file, self.prompt)
 
     def __repr__(self) -> str:
         """Return the engine's name."""
@@ -113,9 +86,7 @@ class Counter(_core.Counter):
             model: an id, or a ``Model`` of your own.
         """
         prompt = (Model.named(model) if isinstance(model, str) else model).prompt
-        counter = cls(prompt.encoding, prompt=prompt)
-        counter.prompt = prompt
-        return counter
+        return cls(prompt.encoding, prompt=prompt)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
@@ -141,16 +112,8 @@ class Counter(_core.Counter):
             ValueError: the file is no supported vocabulary; says why. Counting raises it for a text that the tokenizer
                 cannot encode.
         """
-        file = Path(path)
-        with file.open("rb") as opened:
-            data = opened.read(4)
-            data += opened.read(GGUF_HEAD - 4 if data == b"GGUF" else -1)
-        try:
-            counter = cls(file.name, data=data, pattern=pattern)
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
-        counter._file = (str(file.absolute()), pattern)
-        return counter
+        file = Path(path).absolute()
+        return cls(file.name, path=str(file), pattern=pattern)
 
     def per_message(self, messages: Sequence[AnyMessage], *, provider: str | None = None) -> NDArray[np.uint32]:
         """Return the tokens that each message adds to the model's prompt: uint32, shape (messages,).
@@ -217,19 +180,6 @@ class Counter(_core.Counter):
             round: rounding of the quotient.
         """
         return cls(f"chars/4 {unit} {round}")
-
-
-def _again(
-    kind: type[Counter],
-    settings: tuple[str, dict[str, Any]],
-    file: tuple[str, str | None] | None,
-    prompt: PromptGrammar | None,
-) -> Counter:
-    """Return the counter that was pickled, with empty caches."""
-    encoding, options = settings
-    counter = kind.from_file(file[0], pattern=file[1]) if file else kind(encoding, **options)
-    counter.prompt = prompt
-    return counter
 
 
 RAISED = "cannot be read: "

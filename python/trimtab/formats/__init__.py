@@ -10,7 +10,7 @@ from dataclasses import replace
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from ..errors import MessageError
 from ..messages.surrogates import CODE
@@ -33,7 +33,7 @@ from . import (
 )
 from ._claude_code_window import settings_beside
 from ._records import Records
-from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, sums
+from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, scan_list, sums
 from ._source import kind_of, naming, opened, spooled
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ __all__ = [
     "opened",
     "read",
     "scan",
+    "scan_list",
     "spooled",
     "sums",
 ]
@@ -125,7 +126,7 @@ def read(
     *,
     format: str | None = None,
     whole: bool = False,
-    repair: bool = True,
+    repair: bool | Literal["logs"] = True,
 ) -> Transcript:
     """Read a session file; return the messages as the agent would send them next.
 
@@ -138,7 +139,7 @@ def read(
         format: one of `FORMATS`; None detects it from the content.
         whole: read all messages from the session's start, with their positions at each compaction in ``compactions``;
             otherwise read only the messages after the last compaction, which the model still sees.
-        repair: False returns the messages unrepaired.
+        repair: False returns the messages unrepaired, ``"logs"`` those of a list; an agent's log is repaired then.
 
     Raises:
         MessageError: the file does not exist, or has no messages.
@@ -157,7 +158,7 @@ def read(
         return _read(stream, format, whole=whole, repair=repair)
 
 
-def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
+def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool | Literal["logs"]) -> Transcript:
     """Read the transcript from an open file; copy the file first if it cannot seek."""
     if not file.seekable():
         with spooled(b"", file) as copy:
@@ -174,7 +175,7 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> T
     transcript = built.transcript(name if reader else built.provider, records.skipped, records.lines)
     if not transcript.messages:
         raise _no_messages(transcript, file, is_list=not reader, has_values=records.found > 0)
-    return _repaired(transcript) if repair else transcript
+    return _repaired(transcript) if repair is True or (repair and reader) else transcript
 
 
 def _detect(records: Iterable[FileRecord], head: list[FileRecord]) -> str:

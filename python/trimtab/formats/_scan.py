@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import _core
 from ..counting.counter import message_error
 from ..errors import MessageError
+from ..ledger.columns import MessageFlag, Role
 from ..messages.types import Skipped
 from ._records import Records
 from ._source import naming, opened
@@ -156,6 +157,38 @@ def _read(
             what += "".join(f"; line {line} (byte {offset}): {reason}" for line, offset, reason, _ in skipped[:1])
             raise MessageError(what, hint="need a JSON list of messages, or a message a line")
     return name, found, [Skipped(*skip) for skip in skipped], lost
+
+
+CLINE = (b'"modelInfo"', b'"metrics"')
+"""Keys of Cline's messages, which are counted like any other, and read as its sessions."""
+
+PLAIN = ("anthropic", "openai_chat", "bedrock")
+"""Shapes whose messages all have a role: a log's entry has none, and is refused as a message."""
+
+
+def scan_list(text: bytes, *, counter: _core.Counter) -> Ledger | None:
+    """Return the ledger of a JSON list of messages without making objects, where ``read`` would change none of them.
+
+    Args:
+        text: any text.
+        counter: counts the texts.
+
+    Returns:
+        The ledger of the messages that ``read`` returns; None where only ``read`` can tell what the text is.
+    """
+    if text[:99].lstrip()[:1] != b"[" or any(key in text for key in CLINE):
+        return None
+    try:
+        found = scan(text, counter=counter)
+    except MessageError:
+        return None
+    ledger, roles = found.ledger, found.ledger.role
+    if found.lost or found.skipped or ledger.provider not in PLAIN or (roles == Role.OTHER).any():
+        return None
+    if ledger.provider == "anthropic" and roles[0] == Role.SYSTEM:
+        return None  # it becomes the system prompt
+    has_no_content = (ledger.marks & MessageFlag.NULL).astype(bool)
+    return None if (has_no_content & (roles != Role.ASSISTANT)).any() else ledger
 
 
 def begins_with_messages(head: bytes) -> list[dict[str, Any]]:

@@ -83,6 +83,31 @@ class Zone(IntEnum):
     HEAD = 5
 
 
+KINDS = {
+    "results": (Kind.RESULT, Kind.SERVER_RESULT),
+    "calls": (Kind.CALL, Kind.SERVER_CALL),
+    "thinking": (Kind.THINKING,),
+    "pictures": (Kind.IMAGE, Kind.DOCUMENT),
+    "other": (Kind.COMPACTION, Kind.OPAQUE),
+}
+"""Kinds of blocks by the names under which their tokens are reported."""
+
+
+def by_kind(tokens: list[list[int]], overhead: int) -> dict[str, int]:
+    """Return tokens by kind: text by role, the rest by kind of block.
+
+    Args:
+        tokens: tokens by role and kind of block, as ``Ledger.sums`` returns them.
+        overhead: tokens of the messages that belong to no block.
+    """
+    text = [of[Kind.TEXT] for of in tokens]
+    counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}
+    for name, kinds in KINDS.items():
+        counts[name] = sum(of[kind] for of in tokens for kind in kinds)
+    rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of unknown roles
+    return counts | {"message_overhead": overhead + rest}
+
+
 def unpaired(ledger: Ledger) -> list[str]:
     """Return the ids of calls without a result and of results without a call, in order."""
     kinds = (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT)

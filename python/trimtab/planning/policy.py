@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from .._pickle import check_fields
 from .._repr import short
 from .budget import Trigger
 from .stages.keep import Turns
@@ -80,6 +81,16 @@ class Policy:
         if self.parity and self.trigger.background:
             msg = f"policy {self.name!r} is for conformance tests and cannot summarize in the background"
             raise ValueError(msg)
+
+    def __getstate__(self) -> list[object]:
+        """Return the fields, in order.
+
+        Raises:
+            TypeError: a stage cannot go to another process, such as a lambda; names its field.
+        """
+        state = [(each.name, getattr(self, each.name)) for each in fields(self)]
+        check_fields("Policy", state)
+        return [value for _, value in state]
 
     @property
     def has_target(self) -> bool:

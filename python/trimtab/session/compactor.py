@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
+from .._pickle import check_fields
 from ..archive.names import UNNAMED, given_name
 from ..archive.opener import Opener
 from ..compaction.handler import EffectHandler
@@ -234,17 +235,10 @@ class Compactor:
         Raises:
             TypeError: an argument cannot go there; names it.
         """
-        from pickle import dumps  # noqa: PLC0415 - loaded with a pickled Compactor
-
         if self._archive.where == "memory" and self._archive.opened is not None:
             raise TypeError("cannot pickle a Compactor with archive='memory' that holds originals: they would be lost")
         added = self._handler.listeners.added
-        for name, value in [*self._options.items(), *(("listener", function) for _, function in added)]:
-            try:
-                dumps(value)
-            except Exception as error:
-                what = f"cannot pickle a Compactor with {name}={value!r}: make the Compactor where it is used, or name"
-                raise TypeError(f"{what} a value that pickle takes ({error})") from error
+        check_fields("Compactor", [*self._options.items(), *(("listener", function) for _, function in added)])
         return _remade, (self._options, added)
 
     def __repr__(self) -> str:

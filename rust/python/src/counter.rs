@@ -1,12 +1,13 @@
 //! Counting.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use trimtab_core::counter::{self, Flat};
+use trimtab_core::error::Error;
 use trimtab_core::prompt::Prompt;
 use trimtab_core::reread::Last;
 use trimtab_tokens as tokens;
@@ -15,6 +16,7 @@ use trimtab_tokens::{cancel, pool};
 use crate::convert::{array, panicked, released, setting, settings, to_py};
 use crate::incremental::IncrementalCounter;
 use crate::scan::ahead;
+use crate::settings::Settings;
 use crate::text::Text;
 
 /// Return the threads that share the work of a long list, the calling one among them.
@@ -25,12 +27,20 @@ pub fn threads() -> usize {
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
-pub struct Counter(pub counter::Counter, pub Last<Py<PyAny>>);
+pub struct Counter(pub counter::Counter, pub Last<Py<PyAny>>, pub Arc<Settings>);
+
+/// Bytes of a GGUF file that are read: its vocabulary stands in front of the weights; the largest known has 20 MB.
+const GGUF_HEAD: i64 = 64 << 20;
 
 /// Bytes of text below which the interpreter is held: counting takes 10 us, releasing a tenth of that.
 const SHORT: usize = 4 * 1024;
 
 impl Counter {
+    /// A counter that has read nothing.
+    pub fn of(counter: counter::Counter, settings: Arc<Settings>) -> Self {
+        Self(counter, Last::default(), settings)
+    }
+
     /// Asks the counter about a text, up to `most` tokens; a short one with the interpreter held.
     fn short_or_released<T: Send>(
         &self,
@@ -49,25 +59,44 @@ impl Counter {
 
 #[pymethods]
 impl Counter {
-    /// `flat` sets what a policy's own estimate adds, by name.
+    /// `path` names a vocabulary's file, which is read; `flat` sets what a policy's own estimate adds, by name.
+    ///
+    /// Raises:
+    ///     OSError: the file cannot be read.
+    ///     ValueError: there is no such encoding, or the file is no vocabulary.
     #[new]
-    #[pyo3(signature = (encoding, *, prompt=None, data=None, pattern=None, **flat))]
+    #[pyo3(signature = (encoding, *, prompt=None, path=None, pattern=None, **flat))]
     fn new(
         py: Python<'_>,
         encoding: &str,
         prompt: Option<&Bound<'_, PyAny>>,
-        data: Option<&[u8]>,
+        path: Option<&str>,
         pattern: Option<&str>,
         flat: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let text = match data {
-            Some(data) => released(py, || Ok(tokens::Counter::read(data, encoding, pattern)?))?,
+        let text = match path {
+            Some(path) => from_file(py, path, encoding, pattern)?,
             None => counter::named(encoding).map_err(to_py)?,
         };
-        let prompt = prompt.map_or(Ok(Prompt::PLAIN), grammar)?;
         let mut costs = Flat::default();
         settings(flat, |name, value| costs.set(name, value))?;
-        Ok(Self(counter::Counter::new(text, prompt, costs), Last::default()))
+        let counter = counter::Counter::new(text, prompt.map_or(Ok(Prompt::PLAIN), grammar)?, costs);
+        Ok(Self::of(counter, Arc::new(Settings::of(py, encoding, prompt, path, pattern, flat)?)))
+    }
+
+    /// What makes an equal counter in another process; a vocabulary's file is read there again.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((&str,), Bound<'py, PyDict>)> {
+        self.2.arguments(py)
+    }
+
+    /// Nothing: caches are of this process.
+    #[expect(clippy::unused_self, reason = "a method of Python's protocol")]
+    fn __getstate__(&self) {}
+
+    /// The model's prompt format, as it was given; None for a plain encoding.
+    #[getter]
+    fn prompt<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.2.prompt(py)
     }
 
     /// Name of the engine.
@@ -189,6 +218,22 @@ fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>
         texts.push(text);
     }
     Ok(texts)
+}
+
+/// The counter of a vocabulary's file.
+fn from_file(py: Python<'_>, path: &str, name: &str, pattern: Option<&str>) -> PyResult<tokens::Counter> {
+    let file = py.import("io")?.call_method1("open", (path, "rb"))?;
+    let read =
+        |bytes: i64| Ok::<_, PyErr>(file.call_method1("read", (bytes,))?.cast_into::<PyBytes>()?.as_bytes().to_vec());
+    let mut data = read(4)?;
+    let rest = read(if data == b"GGUF" { GGUF_HEAD } else { -1 });
+    file.call_method0("close")?;
+    data.extend(rest?);
+    let says = |error: tokens::error::Error| match error {
+        tokens::error::Error::Argument(what) => Error::Argument(format!("{path}: {what}")),
+        other @ tokens::error::Error::Overflow(_) => other.into(),
+    };
+    released(py, || tokens::Counter::read(&data, name, pattern).map_err(says))
 }
 
 /// A prompt's grammar, from an object with an attribute for each setting.

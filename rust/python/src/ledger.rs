@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trimtab_core::counter;
@@ -15,9 +16,16 @@ use trimtab_core::ledger::sums::Totals;
 use trimtab_core::shape::Provider;
 
 use crate::calls::{Call, calls};
-use crate::convert::{array, to_py};
+use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
 use crate::scan::{Messages, extended, scan};
+use crate::settings::Settings;
+
+/// Version of the columns: those of another one may mean something else.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A function that makes a ledger again, and its arguments.
+type Remade<'py> = (Bound<'py, PyAny>, (Bound<'py, Counter>, &'static str, &'static str, Bound<'py, PyBytes>));
 
 /// A transcript as numbers: one row a content block, in order.
 ///
@@ -27,6 +35,7 @@ pub struct Ledger {
     pub columns: Arc<ledger::Ledger>,
     pub provider: Provider,
     pub counter: counter::Counter,
+    pub settings: Arc<Settings>,
 }
 
 /// Writes the methods of the class: a property for each column, which is a new array, and the others as they are.
@@ -108,9 +117,9 @@ methods! {
         provider: Option<&str>,
         fallback: &str,
     ) -> PyResult<Self> {
-        let Counter(counter, last) = counter.get();
+        let Counter(counter, last, settings) = counter.get();
         let (provider, columns) = scan(&messages, provider, fallback, counter, last)?;
-        Ok(Self { columns, provider, counter: *counter })
+        Ok(Self { columns, provider, counter: *counter, settings: Arc::clone(settings) })
     }
 
     /// A ledger of these messages and those behind them: only the new ones are read.
@@ -119,7 +128,38 @@ methods! {
     ///     ValueError: a message cannot be read; its index is that in the whole.
     fn extend(&self, messages: Messages<'_>) -> PyResult<Self> {
         let columns = Arc::new(extended(&self.columns, &messages, self.provider, &self.counter)?);
-        Ok(Self { columns, provider: self.provider, counter: self.counter })
+        let settings = Arc::clone(&self.settings);
+        Ok(Self { columns, provider: self.provider, counter: self.counter, settings })
+    }
+
+    /// What makes an equal ledger in another process: its columns and a counter of the same settings.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Remade<'py>> {
+        let counter = Bound::new(py, Counter::of(self.counter, Arc::clone(&self.settings)))?;
+        let state = PyBytes::new(py, &py.detach(|| self.columns.to_bytes()));
+        let remade = py.get_type::<Self>().getattr("_remade")?;
+        Ok((remade, (counter, self.provider.name(), VERSION, state)))
+    }
+
+    /// The ledger that was pickled.
+    ///
+    /// Raises:
+    ///     ValueError: another version of trimtab pickled it, or the bytes are no ledger's.
+    #[staticmethod]
+    fn _remade(
+        py: Python<'_>,
+        counter: &Bound<'_, Counter>,
+        provider: &str,
+        version: &str,
+        state: &[u8],
+    ) -> PyResult<Self> {
+        if version != VERSION {
+            let what = format!("cannot unpickle a Ledger of trimtab {version} with trimtab {VERSION}");
+            return Err(PyValueError::new_err(format!("{what}: make it anew from its messages")));
+        }
+        let Counter(counter, _, settings) = counter.get();
+        let columns = Arc::new(released(py, || ledger::Ledger::of_bytes(state, counter))?);
+        let provider = Provider::named(provider).map_err(to_py)?;
+        Ok(Self { columns, provider, counter: *counter, settings: Arc::clone(settings) })
     }
 
     fn __len__(&self) -> usize {

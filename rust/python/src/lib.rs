@@ -18,6 +18,7 @@ mod raw;
 mod reader;
 mod scan;
 mod seen;
+mod settings;
 mod split;
 mod text;
 mod truncate;

@@ -12,10 +12,11 @@ use trimtab_core::shape::Provider;
 use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
 use crate::ledger::Ledger;
+use crate::settings::Settings;
 
 /// Reads a list of messages, or JSONL with a message a line, from chunks of bytes.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct Reader(Ongoing<Wanted>);
+pub struct Reader(Ongoing<Wanted>, Arc<Settings>);
 
 /// Line, bytes before it, what is wrong with it, and whether it was read nevertheless.
 type Skip = (u64, u64, &'static str, bool);
@@ -28,7 +29,7 @@ impl Reader {
     fn new(counter: &Bound<'_, Counter>, provider: Option<&str>, want: &str) -> PyResult<Self> {
         let provider = provider.map(Provider::named).transpose().map_err(to_py)?;
         let reader = Wanted::named(want, counter.get().0, provider).map_err(to_py)?;
-        Ok(Self(Ongoing::new("reader", reader)))
+        Ok(Self(Ongoing::new("reader", reader), Arc::clone(&counter.get().2)))
     }
 
     /// Takes the next bytes; complete messages are read and counted, in parallel.
@@ -51,7 +52,10 @@ impl Reader {
         let reading = released(py, || self.0.take()?.finish())?;
         let (provider, counter) = (reading.provider, reading.counter);
         let found = match reading.found {
-            Found::Ledger(ledger) => Ledger { columns: Arc::new(ledger), provider, counter }.into_bound_py_any(py)?,
+            Found::Ledger(ledger) => {
+                let (columns, settings) = (Arc::new(ledger), Arc::clone(&self.1));
+                Ledger { columns, provider, counter, settings }.into_bound_py_any(py)?
+            }
             Found::Counts(tokens) => array(py, &tokens)?.into_any(),
             Found::Sums(sums) => sums.parts().into_bound_py_any(py)?,
         };

@@ -30,6 +30,20 @@ impl Kind {
     /// How many there are.
     pub const COUNT: usize = Self::Opaque as usize + 1;
 
+    /// All, by their numbers.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Text,
+        Self::Call,
+        Self::Result,
+        Self::Thinking,
+        Self::Image,
+        Self::Document,
+        Self::ServerCall,
+        Self::ServerResult,
+        Self::Compaction,
+        Self::Opaque,
+    ];
+
     /// Whether the row asks for a result.
     #[must_use]
     pub fn is_call(self) -> bool {
@@ -62,6 +76,9 @@ pub enum Role {
 impl Role {
     /// How many there are.
     pub const COUNT: usize = Self::Other as usize + 1;
+
+    /// All, by their numbers.
+    pub const ALL: [Self; Self::COUNT] = [Self::User, Self::Assistant, Self::System, Self::Tool, Self::Other];
 }
 
 /// Flags of a row.

@@ -12,6 +12,7 @@ pub mod overhead;
 pub mod partition;
 mod piece;
 pub mod reads;
+mod state;
 pub mod strings;
 pub mod sums;
 pub mod tail;

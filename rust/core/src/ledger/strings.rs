@@ -59,6 +59,19 @@ impl Strings {
         Self { text: self.text[start..][..ends.last().copied().unwrap_or(0)].to_owned(), ends }
     }
 
+    /// The text of all strings, and where each ends in it.
+    #[must_use]
+    pub fn parts(&self) -> (&str, &[usize]) {
+        (&self.text, &self.ends)
+    }
+
+    /// The column of these parts; `None` where they fit no column.
+    #[must_use]
+    pub fn of_parts(text: String, ends: Vec<usize>) -> Option<Self> {
+        let fits = ends.is_sorted() && ends.iter().all(|end| text.is_char_boundary(*end));
+        (fits && ends.last().copied().unwrap_or(0) == text.len()).then_some(Self { text, ends })
+    }
+
     /// Number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -90,5 +103,10 @@ mod tests {
         assert_eq!(column.get(99), "");
         assert_eq!((column.between(0..4), column.between(4..8)), (copy.clone(), copy));
         assert_eq!(column.between(2..4).get(0), "çé");
+        let (text, ends) = column.parts();
+        assert_eq!(Strings::of_parts(text.to_owned(), ends.to_vec()), Some(column));
+        for ends in [vec![1, 0, 2], vec![1, 2], vec![2, 9], vec![]] {
+            assert_eq!(Strings::of_parts("çé".to_owned(), ends), None);
+        }
     }
 }

@@ -1,0 +1,142 @@
+"""Arrow data as Python values: the rows of one column, a few at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arro3.core import Array, DataType
+
+AT_ONCE = 64
+"""Rows that are Python objects at the same time: a row may be a session of megabytes."""
+
+ACCEPTED = "strings or binary (JSON text or a session file), or lists of structs (messages)"
+
+TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+PLAIN = (*TEXTS, "boolean", "integer", "float32", "float64", "null")
+LISTS = ("list", "large_list", "fixed_size_list")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One column of Arrow data.
+
+    Attributes:
+        name: the column's name.
+        chunks: its arrays.
+        is_batch: whether the data was one array or batch, not a stream of them.
+    """
+
+    name: str
+    chunks: list[Array]
+    is_batch: bool
+
+    @classmethod
+    def of(cls, data: Any, column: str | None, *, texts: bool = False) -> Rows:
+        """Return a column of Arrow data.
+
+        Args:
+            data: an object with ``__arrow_c_array__`` or ``__arrow_c_stream__``.
+            column: name of a table's column; None takes the only one, or an array itself.
+            texts: whether the rows are texts, not sessions.
+
+        Raises:
+            TypeError: it is no Arrow data, or the column has a type that is neither text nor messages.
+            ValueError: there is no such column, or there are several and none is named.
+            ImportError: the extra ``arrow`` is not installed.
+        """
+        try:
+            from arro3.core import ChunkedArray, DataType, Table  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise ImportError(f"Arrow data needs the extra: pip install 'trimtab[arrow]' ({error})") from error
+
+        is_batch = hasattr(data, "__arrow_c_array__")
+        if not is_batch and not hasattr(data, "__arrow_c_stream__"):
+            raise TypeError(f"need Arrow data (__arrow_c_array__ or __arrow_c_stream__), got {type(data).__name__}")
+        found, name = ChunkedArray.from_arrow(data), column or ""
+        if DataType.is_struct(found.type):
+            table = Table.from_batches([_batch(chunk) for chunk in found.chunks], schema=_schema(found.type))
+            name = _named(table.column_names, column)
+            found = table.column(name)
+        elif column is not None:
+            raise ValueError(f"there is no column {column!r}: the data is one array of {_words(found.type)}")
+        kind = _values(found.type)
+        if not (_is(kind, TEXTS) or (not texts and _is_messages(kind))):
+            need = "strings or binary" if texts else ACCEPTED
+            raise TypeError(f"column {name!r} has type {_words(found.type)}: need {need}")
+        return cls(name, found.chunks, is_batch)
+
+
+def values(chunk: Array) -> Iterator[Any]:
+    """Yield the rows of an array: bytes of a text, a list of dicts of messages, or None."""
+    from arro3.core import DataType  # noqa: PLC0415 - an extra
+
+    for at in range(0, len(chunk), AT_ONCE):
+        part = chunk.slice(at, min(AT_ONCE, len(chunk) - at))
+        if DataType.is_dictionary(part.type):
+            part = part.cast(_values(part.type))
+        if _is(part.type, TEXTS):
+            yield from part.cast(DataType.large_binary()).to_pylist()
+        else:
+            yield from map(without_nulls, part.to_pylist())
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a value without the fields that are null: a struct has every field of every message."""
+    if isinstance(value, dict):
+        return {name: without_nulls(field) for name, field in value.items() if field is not None}
+    return [without_nulls(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _batch(chunk: Array) -> Any:
+    from arro3.core import RecordBatch  # noqa: PLC0415 - an extra
+
+    return RecordBatch.from_struct_array(chunk)
+
+
+def _schema(kind: DataType) -> Any:
+    from arro3.core import Schema  # noqa: PLC0415 - an extra
+
+    return Schema(kind.fields)
+
+
+def _named(names: list[str], column: str | None) -> str:
+    """Return the name of the column to read."""
+    if column in names:
+        return column
+    if column is None and len(names) == 1:
+        return names[0]
+    what = "name the column to read" if column is None else f"there is no column {column!r}"
+    raise ValueError(f"{what}: the data has {', '.join(names) or 'none'}")
+
+
+def _is(kind: DataType, names: tuple[str, ...]) -> bool:
+    return any(getattr(kind, f"is_{name}")(kind) for name in names)
+
+
+def _values(kind: DataType) -> DataType:
+    """Return the type of a dictionary's values, any other type as it is."""
+    return kind.value_type if kind.is_dictionary(kind) and kind.value_type is not None else kind
+
+
+def _is_messages(kind: DataType) -> bool:
+    """Return whether a type is a list of structs of what messages hold."""
+    inner = kind.value_type if _is(kind, LISTS) else None
+    return inner is not None and inner.is_struct(inner) and _is_json(inner)
+
+
+def _is_json(kind: DataType) -> bool:
+    """Return whether JSON has values of a type; others, such as maps and list views, are not read."""
+    if _is(kind, LISTS):
+        return kind.value_type is not None and _is_json(kind.value_type)
+    if kind.is_struct(kind):
+        return all(_is_json(field.type) for field in kind.fields)
+    return _is(_values(kind), PLAIN)
+
+
+def _words(kind: DataType) -> str:
+    """Return a type in words."""
+    return str(kind).strip().removeprefix("arro3.core.DataType<").removesuffix(">")
