@@ -59,8 +59,8 @@ def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
     parser.add_argument("--session", metavar="NAME", help="the conversation's name in the archive; pins stay with it")
 
 
-def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
-    """Compact, write the result, and report the changes and how to undo it; a ``plan`` that is given decides."""
+def run(options: argparse.Namespace, plan: Plan | None = None, summary: str | None = None) -> int:
+    """Compact, write the result, and report the changes and how to undo it; a given plan and summary stand."""
     url = archive_url(options.archive)
     check_output(options, options.file, getattr(options, "plan", ""), archive_path(url))
     transcript = sendable(options)
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
     with progress:
         if ends := span(options):
             plan = cm.plan(transcript.messages, **request, **target(options), span=ends)
-        goal = {"plan": plan} if plan else target(options)
+        goal = {"plan": plan, "summary": summary} if plan else target(options)
         result = cm.compact(transcript.messages, **request, instructions=options.instructions, **goal)
     fields = {} if options.list else mend(known_fields(options, transcript))
     write(options.output, to_text(result.messages, options.output, fields))
@@ -163,7 +163,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         ("summarized", "message"),
     ):
         if count := report[name]:
-            by = f", by {report['summarizer']}" if name == "summarized" else ""
+            who = "the given summary" if report["summarizer"] == "given" else report["summarizer"]
+            by = f", by {who}" if name == "summarized" else ""
             yield f"  {name:11} {_number(count, what)}{by}"
     if report["usage"]:
         yield f"  billed      {_billed(report['usage'])}"

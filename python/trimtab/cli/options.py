@@ -62,9 +62,11 @@ def add_span(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", type=int, dest="last", metavar="M", help="the last message of the range")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(
+    parser: argparse.ArgumentParser, *, about: str = "output file; default: stdout", default: str | None = "-"
+) -> None:
     """Add the option for the output file."""
-    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
+    parser.add_argument("-o", "--output", metavar="OUT", default=default, help=about)
     parser.add_argument(
         "--force", action="store_true", help="replace OUT even if it is the input or an agent's session"
     )

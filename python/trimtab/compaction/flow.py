@@ -20,6 +20,8 @@ from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, UNREACHED, USELESS
 from .effects import Commit, Note, Store
+from .given import HOOK, Given
+from .given_flaws import check, check_fit
 from .rebuild import rebuilt
 from .result import REFUSED, Compaction
 from .summary import summarize
@@ -44,6 +46,7 @@ def compaction(request: CompactionRequest) -> Flow[Compaction[Any]]:
             no new one.
         ArchiveError: the originals cannot be stored; nothing was changed and no model was asked.
         SummaryError: no summary, and the policy has no fallback.
+        PlanError: the caller's own summary cannot be used.
     """
     with traced(request) as record:
         try:
@@ -78,6 +81,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
             if policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
                 raise NothingToCompactError().during("Compact", request.settings.session)
             return _unchanged(request, plan, plan.reason)
+    check(request, plan)
     request.check_new(plan)
     stored, since = yield Store(request.stored, request.settings.session)
     outcome = yield from summarize(request, plan, since)
@@ -92,6 +96,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
 def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
     """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
     done = _done(request, outcome, _ref(request, stored, outcome.plan, outcome.text))
+    check_fit(request, done)
     if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
         yield noted(request.settings.session, "skipped", USELESS)
@@ -154,9 +159,13 @@ def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:
 
 
 def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:
-    """Return the request with the hook's instructions and context."""
+    """Return the request with the hook's instructions, context and summary; the caller's own summary stands."""
     lines = "\n".join(text for text in (request.context, verdict.context) if text)
-    return replace(request, instructions=_either(verdict.instructions, request.instructions), context=lines or None)
+    summary = request.summary
+    if verdict.summary is not None and (summary is None or summary.author == HOOK):
+        summary = Given(verdict.summary, HOOK)
+    instructions = _either(verdict.instructions, request.instructions)
+    return replace(request, instructions=instructions, context=lines or None, summary=summary)
 
 
 def _review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..planning.savings import Rates
     from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
+    from .given import Given
     from .settings import Settings
 
 
@@ -51,6 +52,7 @@ class CompactionRequest:
         urgent: whether the next call is in danger.
         instructions: instructions for the summary.
         context: text of a hook for the summary request.
+        summary: the summary to use; None asks the summarizer.
         system: system text of the session's next call.
         tools: tool definitions of the session's next call.
         unasked: why the summarizer is not asked; empty if it is.
@@ -78,6 +80,7 @@ class CompactionRequest:
     urgent: bool
     instructions: str | None
     context: str | None = None
+    summary: Given | None = None
     system: object
     tools: object
     unasked: str
