@@ -12,7 +12,7 @@ from ..messages.surrogates import mend
 from .columns import clip, width
 from .files import archive_path, check_output, to_text, write
 from .input import sendable, span, target
-from .options import add_archive, add_file, add_output, add_policy, add_span, session_option
+from .options import add_archive, add_file, add_keep_tag, add_output, add_policy, add_span, session_option
 from .output import print_json, print_line, print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor, hint, known_fields, learn
@@ -53,6 +53,7 @@ def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
         parser.add_argument(
             "--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT"
         )
+    add_keep_tag(parser)
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
     add_archive(parser)

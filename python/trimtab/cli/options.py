@@ -53,6 +53,12 @@ def add_policy(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
     either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")
 
 
+def add_keep_tag(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the tag that keeps a span."""
+    about = "tag that keeps a span of a user's text word by word, as <keep>...</keep>; '' for none; default: keep"
+    parser.add_argument("--keep-tag", metavar="NAME", help=about)
+
+
 def add_span(parser: argparse.ArgumentParser) -> None:
     """Add the options for a range of messages."""
     about = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .columns import about, padded, width
 from .files import check_output, write
 from .input import sendable
-from .options import add_file, add_output, add_policy, add_span
+from .options import add_file, add_keep_tag, add_output, add_policy, add_span
 from .output import print_line, to_json
 from .plan_file import to_markdown
 from .preview import Previewed, preview
@@ -62,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_file(parser, several=True)
     add_policy(parser)
     add_span(parser)
+    add_keep_tag(parser)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -264,8 +265,9 @@ def _given(options: argparse.Namespace) -> str:
         "--from": options.first,
         "--to": options.last,
         "--format": options.format,
+        "--keep-tag": options.keep_tag,
     }
-    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value or value == 0]
+    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
     return "".join([*words, " --whole"] if options.whole else words)
 
 

@@ -22,6 +22,7 @@ from ..planning.plan import NOTHING, UNREACHED, USELESS
 from .effects import Commit, Note, Store
 from .given import HOOK, Given
 from .given_flaws import check, check_fit
+from .kept_spans import leaving
 from .rebuild import rebuilt
 from .result import REFUSED, Compaction
 from .summary import summarize
@@ -237,7 +238,10 @@ def _ref(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was
     printed and applied later gives the list that it promised: a name stands in each placeholder, and has tokens.
     """
-    parts = "\0".join(
-        [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided(), summary or ""]
-    )
+    named = [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided()]
+    named.append(summary or "")
+    if request.kept_spans:
+        spans = leaving(request.kept_spans, plan.zone(), request.fillers)
+        named += [f"{span.message} {span.text}" for span in spans]
+    parts = "\0".join(named)
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

@@ -45,9 +45,10 @@ def check(request: CompactionRequest, plan: Plan) -> None:
     Raises:
         PlanError: it is blank, it is no shorter than what it replaces, or the plan has no summary; says the figures.
     """
-    given, zone = request.summary, plan.zone()
+    given = request.summary
     if given is None or given.author == HOOK:
         return
+    zone = plan.zone()
     if not isinstance(zone, Summarize):
         raise PlanError("a summary is given, but the plan summarizes no messages")
     if wrong := flaw(request, given, zone):
@@ -67,8 +68,10 @@ def check_fit(request: CompactionRequest, done: Compaction[Any]) -> None:
     Raises:
         PlanError: says the figures.
     """
+    if done.summarizer != CALLER or request.policy.parity:
+        return
     zone = done.plan.zone()
-    if done.summarizer != CALLER or not isinstance(zone, Summarize) or request.policy.parity:
+    if not isinstance(zone, Summarize):
         return
     tokens = request.settings.counter.count(done.summary or "")
     if done.tokens_after >= done.tokens_before and not done.plan.mends:

@@ -11,10 +11,12 @@ from .. import _core
 from ..archive.json_check import check_json
 from ..archive.redact import redact_message
 from ..errors import PlanError
+from ..messages.envelope import kept_block
 from ..messages.objects import InputMessages
 from ..planning.edits import Mend
 from ..planning.plan import Need
 from ..validity.validate import reject
+from .kept_spans import located
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
     from .given import Given
+    from .kept_spans import At
     from .settings import Settings
 
 
@@ -156,6 +159,17 @@ class CompactionRequest:
 
             self.inputs.write(put(".", self.policy.place, self.ledger.provider, None)[:1])
 
+    @cached_property
+    def kept_spans(self) -> tuple[At, ...]:
+        """The spans that stay word by word, each with the position of its message."""
+        policy = self.policy
+        if policy.parity:
+            return ()
+        found = _core.kept_spans(self.messages, policy.keep_tag) if policy.keep_tag else []
+        if not found and not self.summaries:
+            return ()
+        return located(found, self.messages, self.summaries, self.fillers, self.redact)
+
     def redact(self, text: str) -> str:
         """Return a text as it may be stored and summarized."""
         return text if self.settings.redact is None else self.settings.redact(text)
@@ -263,7 +277,7 @@ class CompactionRequest:
         """Return the costs of the transcript, beside a summary for a target of these tokens."""
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
 
-        return Costs(
+        costs = Costs(
             self.ledger,
             self.pins,
             self.settings.strips,
@@ -273,6 +287,11 @@ class CompactionRequest:
             self.fillers,
             self.calls,
         )
+        if not self.kept_spans:
+            return costs
+        stay = {*range(costs.head), *costs.floor}
+        marked = self.settings.counter.count(kept_block([span for at, span in self.kept_spans if at not in stay]))
+        return replace(costs, frame=costs.frame + marked, marked=marked)
 
     @cached_property
     def calls(self) -> dict[int, int]:

@@ -24,9 +24,13 @@ from ..summarize.offers import BEHIND, STATE
 from ..summarize.sections import task
 from .effects import Note, Write, WriteAll
 from .given_flaws import cleared, flaw, longer, replaced
+from .kept_spans import announced, without
+from .kept_spans import leaving as leaving_spans
 from .worn import with_lost, worn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..messages.types import Message
     from ..models.provider import Provider
     from ..planning.plan import Plan
@@ -252,10 +256,14 @@ def _ask(request: CompactionRequest, zone: Summarize, offer: Offer, step: str, s
     stays = {*range(zone.stop, len(request.redacted)), *(index for index in zone.keep if index > last)}
     after = [request.redacted[index] for index in sorted(stays - {*request.fillers})]
     stage = request.policy.summarize
+    sent, context = _without_kept(request, zone)
     adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
     ask = Ask(
-        messages=(*said, *adapter.read([request.redacted[index] for index in leaving if index not in earlier])),
+        messages=(
+            *said,
+            *adapter.read([sent[index] for index in leaving if index not in earlier]),
+        ),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=request.settings.counter.count,
@@ -265,13 +273,23 @@ def _ask(request: CompactionRequest, zone: Summarize, offer: Offer, step: str, s
         replaces=0 if request.policy.parity else replaced(request, zone),
         template=stage.template if stage else None,
         model=offer.model,
-        context=request.context and request.redact(request.context),
+        context=context,
         reuse_cache=_of_session(request) if offer.reuse_cache else None,
     )
     if ask.template is not None or "offline" in {step, request.settings.summarizer}:
         return ask
     found = facts(ask)
     return replace(ask, facts=found, task=task(found.sections))
+
+
+def _without_kept(request: CompactionRequest, zone: Summarize) -> tuple[Sequence[Message], str | None]:
+    """Return the messages without the spans that stay in front of the summary, and the context with these."""
+    context = request.context and request.redact(request.context)
+    if not request.kept_spans:
+        return request.redacted, context
+    spans = leaving_spans(request.kept_spans, zone, request.fillers)
+    told = "\n\n".join(text for text in (announced(spans), context) if text)
+    return without(request.redacted, request.kept_spans, spans, request.policy.keep_tag), told or None
 
 
 def _of_session(request: CompactionRequest) -> SessionRequest:
