@@ -104,5 +104,21 @@ def test_fit_keeps_it_in_every_later_round() -> None:
 def test_what_was_kept_counts_a_span_as_a_rule() -> None:
     cm = trimtab.Compactor(CLAUDE)
     done = cm.compact(talk("<keep>Never push to main.</keep>"), target_share=0.3)
+    assert [(item.message, item.text) for item in done.kept.there if item.kind == "rules"] == [
+        (2, "Never push to main.")
+    ]
     again = cm.compact([*done.messages, *talk("")], target_share=0.2)
     assert [item.text for item in again.kept.there if item.kind == "rules"] == ["Never push to main."]
+
+
+def test_a_span_has_its_number_in_the_whole_history() -> None:
+    cm = trimtab.Compactor(CLAUDE, window=3_000, max_output=500)
+    history: list[Any] = []
+    numbers: set[str] = set()
+    for n in range(60):
+        keeps = f"<keep>rule {n}</keep>" if n in {3, 30} else ""
+        history.append({"role": "user", "content": f"Go on with step {n}. {keeps}" + "more words " * 40})
+        messages = cm.fit(history).messages
+        numbers |= {part.partition("</")[0] for part in first(messages).split("<trimtab-kept message=")[1:]}
+        history.append({"role": "assistant", "content": f"Said {n}. {'words ' * 40}"})
+    assert numbers == {'"6">rule 3', '"60">rule 30'}

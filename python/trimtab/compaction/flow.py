@@ -135,7 +135,7 @@ def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[
         view,
         outcome.dropped,
         outcome.added,
-        Lists(request.messages, messages),
+        Lists(request.messages, messages, request.policy.keep_tag),
     )
 
 
@@ -161,6 +161,8 @@ def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:
 
 def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:
     """Return the request with the hook's instructions, context and summary; the caller's own summary stands."""
+    if verdict == Verdict():
+        return request  # and what it has computed
     lines = "\n".join(text for text in (request.context, verdict.context) if text)
     summary = request.summary
     if verdict.summary is not None and (summary is None or summary.author == HOOK):

@@ -19,7 +19,7 @@ At: TypeAlias = "tuple[int, KeptSpan]"
 
 
 def located(
-    found: Sequence[tuple[int, str]],
+    found: Sequence[At],
     messages: Sequence[Message],
     summaries: Collection[int],
     fillers: Collection[int],
@@ -28,20 +28,17 @@ def located(
     """Return the spans of a transcript; those that earlier summaries carry come first, with the numbers that they have.
 
     Args:
-        found: the spans of all messages, each with the position of its message.
+        found: the spans of all messages, with the numbers of these in the caller's own list.
         messages: the transcript.
         summaries: positions of the session's own summaries, whose words are a model's.
         fillers: positions of its notices and acknowledgements.
         redact: removes what must not be stored.
     """
     own = {*summaries, *fillers}
-    carried = [
-        (index, KeptSpan(span.message, redact(span.text)))
-        for index in summaries
-        if (summary := enveloped(messages[index])) is not None
-        for span in summary.kept
-    ]
-    return (*carried, *((index, KeptSpan(index, redact(text))) for index, text in found if index not in own))
+    earlier = ((at, enveloped(messages[at])) for at in summaries)
+    carried = [(at, span) for at, summary in earlier if summary is not None for span in summary.kept]
+    spans = [*carried, *(each for each in found if each[0] not in own)]
+    return tuple([(at, KeptSpan(span.message, redact(span.text))) for at, span in spans])
 
 
 def leaving(spans: Sequence[At], zone: Summarize | Drop | None, fillers: Collection[int]) -> tuple[KeptSpan, ...]:

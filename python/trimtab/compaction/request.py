@@ -11,7 +11,7 @@ from .. import _core
 from ..archive.json_check import check_json
 from ..archive.redact import redact_message
 from ..errors import PlanError
-from ..messages.envelope import kept_block
+from ..messages.envelope import KeptSpan, kept_block
 from ..messages.objects import InputMessages
 from ..planning.edits import Mend
 from ..planning.plan import Need
@@ -168,7 +168,9 @@ class CompactionRequest:
         found = _core.kept_spans(self.messages, policy.keep_tag) if policy.keep_tag else []
         if not found and not self.summaries:
             return ()
-        return located(found, self.messages, self.summaries, self.fillers, self.redact)
+        given = {} if self.resumed is None else {id(message): n for n, message in enumerate(self.originals)}
+        spans = [(at, KeptSpan(given.get(id(self.messages[at]), at), text)) for at, text in found]
+        return located(spans, self.messages, self.summaries, self.fillers, self.redact)
 
     def redact(self, text: str) -> str:
         """Return a text as it may be stored and summarized."""

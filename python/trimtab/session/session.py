@@ -391,8 +391,10 @@ class Session:
             plan=plan,
             trigger=trigger,
         )
+        if given is not None:
+            request = replace(request, summary=given)
         with self._memory.alone():
-            return self._memory.done((yield from compaction(replace(request, summary=given))))
+            return self._memory.done((yield from compaction(request)))
 
     acompact = _awaitable(compact, "``compact`` with hooks and a summarizer that may be asynchronous.")
 
