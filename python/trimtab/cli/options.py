@@ -55,7 +55,7 @@ def add_policy(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
 
 def add_keep_tag(parser: argparse.ArgumentParser) -> None:
     """Add the option for the tag that keeps a span."""
-    about = "tag that keeps a span of a user's text word by word, as <keep>...</keep>; '' for none; default: keep"
+    about = "tag of spans that stay word by word; default: keep"
     parser.add_argument("--keep-tag", metavar="NAME", help=about)
 
 
