@@ -627,3 +627,34 @@ def is_plain(message):
 def request_bytes(messages):
     """The bytes of messages in the body of a request, as an SDK writes it."""
     return len(json.dumps(list(messages), ensure_ascii=False, separators=(",", ":")).encode())
+
+
+BLANK = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"  # white space as Unicode has it
+
+HARNESS = (  # tags of a harness's own, in whose text no tag counts; those of a project's rules are none of them
+    "system-reminder command-name command-message command-contents local-command-stdout local-command-stderr"
+    " local-command-caveat bash-stdout bash-stderr user-prompt-submit-hook task-notification environment_context"
+    " turn_aborted skill ide_opened_file ide_selection ide_diagnostics new-diagnostics"
+).split()
+
+
+def kept_spans(text, tag):
+    """The spans between tags: pairs of neighbours go again and again, and the outermost pairs are left."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    hidden = set()
+    for name in HARNESS:
+        start, end = text.find(f"<{name}>"), text.rfind(f"</{name}>")
+        if start >= 0:
+            hidden |= {*range(start, len(text) if end < 0 else end)}
+    places = [(at, each) for each in (opening, closing) for at in range(len(text)) if text.startswith(each, at)]
+    left = sorted(place for place in places if place[0] not in hidden)
+    pairs = []
+    while True:
+        each = next((n for n in range(len(left) - 1) if (left[n][1], left[n + 1][1]) == (opening, closing)), None)
+        if each is None:
+            break
+        pairs.append((left[each][0], left[each + 1][0]))
+        del left[each : each + 2]
+    outer = [(a, b) for a, b in pairs if not any(c < a and b < d for c, d in pairs)]
+    found = [text[a + len(opening) : b] for a, b in sorted(outer)]
+    return [span for span in found if not re.fullmatch(BLANK, span)]

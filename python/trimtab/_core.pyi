@@ -29,6 +29,7 @@ __all__ = [
     "dumps",
     "entries",
     "facts",
+    "kept_spans",
     "made_of",
     "not_json",
     "offline",
@@ -207,6 +208,7 @@ def offline(
 def unfounded(
     units: Sequence[str], messages: tuple[Sequence[Any], Sequence[Any]], more: Sequence[str]
 ) -> list[list[tuple[str, str]]]: ...
+def kept_spans(messages: Sequence[Any], tag: str) -> list[tuple[int, str]]: ...
 def facts(
     messages: tuple[Sequence[Any], Sequence[Any]], previous: str
 ) -> tuple[list[str], str, list[str], list[tuple[str, str]], list[tuple[str, bool | None]]]: ...

@@ -45,6 +45,9 @@ class Verdict:
         refuse: the reason to refuse; None allows the compaction.
         instructions: new instructions; None keeps the old ones.
         context: text to add to the summary request.
+        summary: the summary to use; the summarizer is asked all the same if it is blank, over the plan's limit
+            (``Summarize.max_tokens``) or no shorter than what it replaces. Unused if nothing is summarized, and if the
+            caller gives a summary. None asks the summarizer.
     """
 
     __repr__ = short
@@ -52,6 +55,7 @@ class Verdict:
     refuse: str | None = None
     instructions: str | None = None
     context: str | None = None
+    summary: str | None = None
 
 
 PreCompact: TypeAlias = Callable[[Review], Verdict | Awaitable[Verdict | None] | None]

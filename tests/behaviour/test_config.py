@@ -133,6 +133,7 @@ OTHERS: dict[str, Any] = {
     "at least 1": 3,
     "at least 0": 7,
     "early": 0.6,
+    "tag": "pin",
 }
 """For each rule, a value that no preset has."""
 

@@ -22,6 +22,7 @@ KNOBS: dict[str, Any] = {
     "keep_turns": 3,
     "never_prune": ["Skill"],
     "max_result_tokens": 400,
+    "keep_tag": "pin",
 }
 HAVE = {
     "trigger_share": {*POLICIES},
@@ -29,6 +30,7 @@ HAVE = {
     "keep_turns": {"default", "drop"},
     "never_prune": {"default", "drop", "spec09", "goat", "agentpg", "opencode"},
     "max_result_tokens": {"default", "drop", "sven", "sven_narrative"},
+    "keep_tag": {*POLICIES},
 }
 REF = re.compile(r"recall or restore ([0-9a-f]{20})")
 
@@ -118,7 +120,7 @@ def test_code_toml_and_environment_give_the_same_policy(tmp_path: Path) -> None:
     file = tmp_path / "trimtab.toml"
     file.write_text(
         '[policy]\nname = "drop"\ntrigger_share = 0.7\ntarget_budget_share = 0.3\nkeep_turns = 3\n'
-        'never_prune = ["Skill"]\nmax_result_tokens = 400\n'
+        'never_prune = ["Skill"]\nmax_result_tokens = 400\nkeep_tag = "pin"\n'
     )
     environ = {f"TRIMTAB_POLICY_{name.upper()}": str(value).replace("'", '"') for name, value in KNOBS.items()}
     by_code = Compactor(MODEL, policy="drop", **KNOBS).policy

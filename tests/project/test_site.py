@@ -87,7 +87,7 @@ def test_links_of_the_site_stay_in_it() -> None:
 
 
 HEADINGS = {
-    "Six settings of any policy": ("six-settings-of-any-policy", "six-settings-of-any-policy"),
+    "Seven settings of any policy": ("seven-settings-of-any-policy", "seven-settings-of-any-policy"),
     "What is trimtab's own in a list": ("what-is-trimtabs-own-in-a-list", "what-is-trimtabs-own-in-a-list"),
     "JSONL (make bench-jsonl)": ("jsonl-make-bench-jsonl", "jsonl-make-bench-jsonl"),
     "agentpg, agentpg_summarization": ("agentpg-agentpg_summarization", "agentpg-agentpg_summarization"),

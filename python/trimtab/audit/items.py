@@ -15,6 +15,7 @@ from ..summarize.text import clean, words
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from ..messages.envelope import Summary
     from ..messages.types import Message
 
 ItemKind: TypeAlias = Literal["rules", "requests", "tasks", "decisions", "files", "errors"]
@@ -76,7 +77,7 @@ def items(
     numbers = [at for at in range(len(messages)) if at not in without]
     entries = [(numbers[at], kind, name, text) for at, kind, name, text in _core.entries(read)]
     users = [(at, text) for at, kind, name, text in entries if (kind, name) == ("text", "user")]
-    earlier = [(at, summary.text) for at, text in users if (summary := unwrap(text))]
+    earlier = [(at, _with_kept(summary)) for at, text in users if (summary := unwrap(text))]
     said = [(at, text) for at, text in users if unwrap(text) is None]
     rules, _, written, tasks, _ = _core.facts((read, ()), "\n".join(text for _, text in earlier))
     found = [*_of_earlier(earlier, rules), *_said(said, rules)]
@@ -106,6 +107,12 @@ def _of_earlier(earlier: list[tuple[int, str]], rules: list[str]) -> Iterator[It
         for kind, text in told(summary):
             if kind == "requests" or (kind == "rules" and text in rules):
                 yield Item(kind, at, text)
+
+
+def _with_kept(summary: Summary) -> str:
+    """Return the text of a summary; what the user kept word by word is a rule."""
+    kept = [f"- {' '.join(span.text.split())}" for span in summary.kept]
+    return "\n".join([summary.text, "## Rules", *kept]) if kept else summary.text
 
 
 def told(summary: str) -> Iterator[tuple[ItemKind, str]]:

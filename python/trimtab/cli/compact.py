@@ -12,7 +12,7 @@ from ..messages.surrogates import mend
 from .columns import clip, width
 from .files import archive_path, check_output, to_text, write
 from .input import sendable, span, target
-from .options import add_archive, add_file, add_output, add_policy, add_span, session_option
+from .options import add_archive, add_file, add_keep_tag, add_output, add_policy, add_span, session_option
 from .output import print_json, print_line, print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor, hint, known_fields, learn
@@ -53,14 +53,15 @@ def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
         parser.add_argument(
             "--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT"
         )
+    add_keep_tag(parser)
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
     add_archive(parser)
     parser.add_argument("--session", metavar="NAME", help="the conversation's name in the archive; pins stay with it")
 
 
-def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
-    """Compact, write the result, and report the changes and how to undo it; a ``plan`` that is given decides."""
+def run(options: argparse.Namespace, plan: Plan | None = None, summary: str | None = None) -> int:
+    """Compact, write the result, and report the changes and how to undo it; a given plan and summary stand."""
     url = archive_url(options.archive)
     check_output(options, options.file, getattr(options, "plan", ""), archive_path(url))
     transcript = sendable(options)
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
     with progress:
         if ends := span(options):
             plan = cm.plan(transcript.messages, **request, **target(options), span=ends)
-        goal = {"plan": plan} if plan else target(options)
+        goal = {"plan": plan, "summary": summary} if plan else target(options)
         result = cm.compact(transcript.messages, **request, instructions=options.instructions, **goal)
     fields = {} if options.list else mend(known_fields(options, transcript))
     write(options.output, to_text(result.messages, options.output, fields))
@@ -163,7 +164,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         ("summarized", "message"),
     ):
         if count := report[name]:
-            by = f", by {report['summarizer']}" if name == "summarized" else ""
+            who = "the given summary" if report["summarizer"] == "given" else report["summarizer"]
+            by = f", by {who}" if name == "summarized" else ""
             yield f"  {name:11} {_number(count, what)}{by}"
     if report["usage"]:
         yield f"  billed      {_billed(report['usage'])}"

@@ -53,6 +53,12 @@ def add_policy(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
     either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")
 
 
+def add_keep_tag(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the tag that keeps a span."""
+    about = "tag of spans that stay word by word; default: keep"
+    parser.add_argument("--keep-tag", metavar="NAME", help=about)
+
+
 def add_span(parser: argparse.ArgumentParser) -> None:
     """Add the options for a range of messages."""
     about = (
@@ -62,9 +68,11 @@ def add_span(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", type=int, dest="last", metavar="M", help="the last message of the range")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(
+    parser: argparse.ArgumentParser, *, about: str = "output file; default: stdout", default: str | None = "-"
+) -> None:
     """Add the option for the output file."""
-    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
+    parser.add_argument("-o", "--output", metavar="OUT", default=default, help=about)
     parser.add_argument(
         "--force", action="store_true", help="replace OUT even if it is the input or an agent's session"
     )

@@ -11,12 +11,15 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from .columns import about, padded, width
+from .files import check_output, write
 from .input import sendable
-from .options import add_file, add_policy, add_span
+from .options import add_file, add_keep_tag, add_output, add_policy, add_span
 from .output import print_line, to_json
+from .plan_file import to_markdown
 from .preview import Previewed, preview
 from .prompt import hint
 from .several import run_each
+from .summarizer import add_summarizer, policy, summarizer
 from .terminal import Styled
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ EXAMPLES = (
     "trimtab plan session.jsonl --target-share 0.5",
     "trimtab plan *.jsonl --check",
     "trimtab plan s.jsonl --summary  # what takes the place of the messages",
+    "trimtab plan s.jsonl --summary -o plan.md  # to edit, and then to apply",
     "trimtab plan s.jsonl --json | trimtab apply s.jsonl -o smaller.json",
     "trimtab plan s.jsonl --from 12 --to 40  # a summary of these alone",
     "trimtab plan s.jsonl --window 200k --check  # for CI: 1 over the trigger",
@@ -58,13 +62,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_file(parser, several=True)
     add_policy(parser)
     add_span(parser)
+    add_keep_tag(parser)
     parser.add_argument(
         "--check",
         action="store_true",
         help="exit with 1 if the next prompt is over the trigger, or the request over its limit of bytes",
     )
     parser.add_argument("--explain", action="store_true", help="also print the terms of the budget and of the money")
-    parser.add_argument("--summary", action="store_true", help="also print the summary that the offline one writes")
+    parser.add_argument(
+        "--summary", action="store_true", help="also print the summary, or with -o write it to a file that you edit"
+    )
+    add_output(parser, about="with --summary: file for the plan and the summary, for trimtab apply", default=None)
+    add_summarizer(parser)
+    parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
     parser.add_argument(
         "--top", type=int, default=20, metavar="N", help="edits of a kind to print, the largest; default: %(default)s"
     )
@@ -74,18 +84,53 @@ def run(options: argparse.Namespace) -> int:
     """Plan, and print the plan as a diff: what leaves with ``-``, what takes its place with ``+``; files in a table.
 
     The compaction is made, with a summary of the offline summarizer, and thrown away: so the tokens are those of
-    ``compact``, where a plan alone has the limit of a summary.
+    ``compact``, where a plan alone has the limit of a summary. With ``--summary``, any summarizer may write it.
+
+    Raises:
+        PlanError: the summary is to be written to a file, and no message is summarized.
+        ValueError: an option goes with ``--summary``, or with one file.
     """
+    _check(options)
     if len(options.files) > 1:
         return run_each(options, _of_file, ("messages", "tokens", "after", "edits", "trigger", "why"))
     options.file = options.files[0]
+    if options.output is not None:
+        check_output(options, options.file)
     found, report, lines = _planned(options)
+    if options.output is not None:
+        write(options.output, to_markdown(found, options))
+        lines = chain(lines, _apply(options))
+    if options.output == "-":
+        return _code(found, options)
     if options.json:
         print(to_json(report))
     else:
         for line in lines:
             print_line(line)
+    return _code(found, options)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Reject options that go with ``--summary`` alone, and one file for the plans of several."""
+    if options.output is not None and len(options.files) > 1:
+        raise ValueError("-o takes the plan of one file")
+    given = {"-o": options.output, "--instructions": options.instructions}
+    named = {"--summarizer": options.summarizer != "offline"} | {name: text is not None for name, text in given.items()}
+    if not options.summary and (alone := [name for name, is_given in named.items() if is_given]):
+        msg = f"{alone[0]} goes with --summary"
+        raise ValueError(msg)
+
+
+def _code(found: Previewed, options: argparse.Namespace) -> int:
+    """Return the exit code: with ``--check`` 1 over the trigger."""
     return int((found.next_prompt.over or found.plan.is_heavy) and options.check)
+
+
+def _apply(options: argparse.Namespace) -> Iterator[str]:
+    """Yield what to do with the written plan."""
+    yield ""
+    yield f"the plan is in {options.output}: edit the summary at its end, then"
+    yield f"  trimtab apply {shlex.quote(options.file)} --plan {shlex.quote(options.output)} -o OUT"
 
 
 def _of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
@@ -100,7 +145,7 @@ def _of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | in
 def _planned(options: argparse.Namespace) -> tuple[Previewed, dict[str, Any], Iterator[str]]:
     """Return the preview of a file, and its plan as JSON and as lines."""
     transcript = sendable(options, writes=False)
-    found = preview(options, transcript)
+    found = preview(options, transcript, summarizer=summarizer(options), policy=policy(options))
     report = json.loads(found.plan.to_json()) | {"changes": [asdict(change) for change in found.changes]}
     explained = _explained(found, transcript) if options.explain else ()
     summary = _summary(found) if options.summary else ()
@@ -138,13 +183,13 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
 
 
 def _summary(found: Previewed) -> Iterator[str]:
-    """Yield the text that the offline summarizer writes in place of the messages that leave."""
+    """Yield the text that the summarizer writes in place of the messages that leave."""
     yield ""
     if found.summary is None:
         yield "no summary: no message leaves"
         return
     tokens = found.cm.counter.count(found.summary)
-    yield Styled(f"the summary that the offline summarizer writes ({tokens:,} tokens):", "bold")
+    yield Styled(f"the summary that the {found.author} summarizer writes ({tokens:,} tokens):", "bold")
     for line in found.summary.splitlines():
         yield f"  {line}".rstrip()
 
@@ -220,8 +265,9 @@ def _given(options: argparse.Namespace) -> str:
         "--from": options.first,
         "--to": options.last,
         "--format": options.format,
+        "--keep-tag": options.keep_tag,
     }
-    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value or value == 0]
+    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
     return "".join([*words, " --whole"] if options.whole else words)
 
 

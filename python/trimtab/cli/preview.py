@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._home import archive_url
 from ..archive.sql.codec import encode
@@ -62,7 +62,8 @@ class Previewed:
         changes: what each of its edits changes.
         stays: the largest results that stay, with the reason.
         contents: what fills the session.
-        summary: the text of the offline summarizer; None if no message is summarized.
+        summary: the text of the summarizer; None if no message is summarized.
+        author: its author; None without one.
     """
 
     cm: Compactor
@@ -73,15 +74,16 @@ class Previewed:
     stays: list[Change]
     contents: Contents
     summary: str | None = None
+    author: str | None = None
 
 
-def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
-    """Compact a session with the offline summarizer, and return its plan."""
+def preview(options: argparse.Namespace, found: Transcript, **settings: Any) -> Previewed:
+    """Compact a session with the offline summarizer, or with that of ``settings``, and return its plan."""
     from ..counting.counter import scan
     from ..ledger.contents import Contents
     from ..planning.changes import changes, stays
 
-    cm = compactor(options, found, archive=Preview())
+    cm = compactor(options, found, archive=Preview(), **settings)
     next_prompt = NextPrompt.of(options, found, cm)
     with Progress("planning"):
         request = {"system": found.system, "tools": found.tools, **target(options)}
@@ -89,12 +91,14 @@ def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
             cm.plan(found.messages, **request, span=span(options)),
             Contents.of(found.messages, cm.counter, found.provider),
         )
-        made, after, summary = contents.ledger, next_prompt.tokens, None
+        made, after, summary, author = contents.ledger, next_prompt.tokens, None, None
         if plan.edits:
-            result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan)
+            said = getattr(options, "instructions", None)
+            result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan, instructions=said)
             savings = result.plan.savings and result.plan.savings.made(result.saved)
-            plan, summary = replace(result.plan, tokens_after=result.tokens_after, savings=savings), result.summary
+            plan = replace(result.plan, tokens_after=result.tokens_after, savings=savings)
+            summary, author = result.summary, result.summarizer
             after = cm.size(result.messages, system=found.system, tools=found.tools).prompt
             made = scan(result.messages, cm.counter, found.provider)
         edits, stay = changes(plan, contents, made), stays(plan, contents, cm.policy.prune)
-        return Previewed(cm, next_prompt, plan, after, edits, stay, contents, summary)
+        return Previewed(cm, next_prompt, plan, after, edits, stay, contents, summary, author)

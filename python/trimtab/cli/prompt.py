@@ -49,7 +49,8 @@ def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -
     if not (options.model or found.model):
         print_note(f"{where_of(options)}no model is named: counted for {model} (choose another with --model)")
     settings = {"policy": getattr(options, "policy", "default"), "listeners": (listen,), **settings}
-    cm = Compactor(model, provider=found.provider, window=options.window, **settings)
+    tag = getattr(options, "keep_tag", None)
+    cm = Compactor(model, provider=found.provider, window=options.window, keep_tag=tag, **settings)
     learn(cm, options, found)
     if doubts:
         print_note(f"{where_of(options)}{len(doubts):,} billed calls in the file are ignored; the last: {doubts[-1]}")

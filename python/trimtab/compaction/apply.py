@@ -81,7 +81,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
             around = place or Place()
             where = _notice_place(around, plan.provider) if isinstance(zone, Drop) else around
             summary = put(placed, where, plan.provider, _follows(zone, ledger, fillers))
-            ours += [n for n, new in enumerate(summary, len(out)) if isinstance(zone, Drop) or only_text(new) != placed]
+            notice = isinstance(zone, Drop) and not placed.startswith(_core.ENVELOPE)
+            ours += [n for n, new in enumerate(summary, len(out)) if notice or only_text(new) != placed]
             out.extend(_marked(summary) if _lost_marker(zone, ledger, fillers) else summary)
         if zone and (index in fillers or index in skipped or (zone.start <= index < zone.stop and index not in kept)):
             continue

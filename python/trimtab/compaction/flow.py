@@ -20,6 +20,9 @@ from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, UNREACHED, USELESS
 from .effects import Commit, Note, Store
+from .given import HOOK, Given
+from .given_flaws import check, check_fit
+from .kept_spans import leaving
 from .rebuild import rebuilt
 from .result import REFUSED, Compaction
 from .summary import summarize
@@ -44,6 +47,7 @@ def compaction(request: CompactionRequest) -> Flow[Compaction[Any]]:
             no new one.
         ArchiveError: the originals cannot be stored; nothing was changed and no model was asked.
         SummaryError: no summary, and the policy has no fallback.
+        PlanError: the caller's own summary cannot be used.
     """
     with traced(request) as record:
         try:
@@ -78,6 +82,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
             if policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
                 raise NothingToCompactError().during("Compact", request.settings.session)
             return _unchanged(request, plan, plan.reason)
+    check(request, plan)
     request.check_new(plan)
     stored, since = yield Store(request.stored, request.settings.session)
     outcome = yield from summarize(request, plan, since)
@@ -92,6 +97,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
 def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
     """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
     done = _done(request, outcome, _ref(request, stored, outcome.plan, outcome.text))
+    check_fit(request, done)
     if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
         yield noted(request.settings.session, "skipped", USELESS)
@@ -129,7 +135,7 @@ def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[
         view,
         outcome.dropped,
         outcome.added,
-        Lists(request.messages, messages),
+        Lists(request.messages, messages, request.policy.keep_tag),
     )
 
 
@@ -154,9 +160,15 @@ def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:
 
 
 def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:
-    """Return the request with the hook's instructions and context."""
+    """Return the request with the hook's instructions, context and summary; the caller's own summary stands."""
+    if verdict == Verdict():
+        return request  # and what it has computed
     lines = "\n".join(text for text in (request.context, verdict.context) if text)
-    return replace(request, instructions=_either(verdict.instructions, request.instructions), context=lines or None)
+    summary = request.summary
+    if verdict.summary is not None and (summary is None or summary.author == HOOK):
+        summary = Given(verdict.summary, HOOK)
+    instructions = _either(verdict.instructions, request.instructions)
+    return replace(request, instructions=instructions, context=lines or None, summary=summary)
 
 
 def _review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
@@ -228,7 +240,10 @@ def _ref(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was
     printed and applied later gives the list that it promised: a name stands in each placeholder, and has tokens.
     """
-    parts = "\0".join(
-        [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided(), summary or ""]
-    )
+    named = [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided()]
+    named.append(summary or "")
+    if request.kept_spans:
+        spans = leaving(request.kept_spans, plan.zone(), request.fillers)
+        named += [f"{span.message} {span.text}" for span in spans]
+    parts = "\0".join(named)
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

@@ -11,9 +11,10 @@ from ..counting.tools import tool_names
 from ..errors import InternalError, MessageError
 from ..ledger.marks import marks
 from ..messages.envelope import BRIEF_BELOW, wrap
-from ..planning.edits import Summarize
+from ..planning.edits import Drop, Summarize
 from ..validity.validate import check
 from .apply import apply, noticed
+from .kept_spans import leaving
 from .view import View
 
 if TYPE_CHECKING:
@@ -31,6 +32,22 @@ def _arrived(request: CompactionRequest) -> Sequence[Message]:
     return request.given[known:] if grew else ()
 
 
+def _placed(request: CompactionRequest, plan: Plan, summary: str | None, ref: str) -> str | None:
+    """Return the text in place of the messages that leave, or None; a notice with spans has a summary's envelope."""
+    zone, policy = plan.zone(), request.policy
+    if zone is None:
+        return None
+    kept = leaving(request.kept_spans, zone, request.fillers)
+    if isinstance(zone, Summarize):
+        text = policy.place.prefix + (summary or "")
+    else:
+        text = noticed(zone.notice, policy.place) if zone.notice else ""
+    if policy.parity or (isinstance(zone, Drop) and not kept):
+        return text or None
+    count = zone.stop - zone.start - len(zone.keep)
+    return wrap(text, ref=ref, count=count, brief=plan.target < BRIEF_BELOW, kept=kept)
+
+
 def rebuilt(
     request: CompactionRequest, plan: Plan, summary: str | None, ref: str
 ) -> tuple[list[Message], int, tuple[str, ...], View | None]:
@@ -39,15 +56,8 @@ def rebuilt(
     Raises:
         InternalError: the provider would refuse the list.
     """
-    placed, policy = None, request.policy
-    if zone := plan.zone():
-        count = zone.stop - zone.start - len(zone.keep)
-        text = policy.place.prefix + (summary or "")
-        written = text if policy.parity else wrap(text, ref=ref, count=count, brief=plan.target < BRIEF_BELOW)
-        if isinstance(zone, Summarize):
-            placed = written
-        elif zone.notice:
-            placed = noticed(zone.notice, policy.place)
+    policy = request.policy
+    placed = _placed(request, plan, summary, ref)
     counter, known = request.settings.counter, frozenset(request.fillers)
     archived = "" if policy.parity else ref
     recalls = archived != "" and RECALL in tool_names(request.tools)

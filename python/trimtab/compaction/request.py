@@ -11,10 +11,12 @@ from .. import _core
 from ..archive.json_check import check_json
 from ..archive.redact import redact_message
 from ..errors import PlanError
+from ..messages.envelope import KeptSpan, kept_block
 from ..messages.objects import InputMessages
 from ..planning.edits import Mend
 from ..planning.plan import Need
 from ..validity.validate import reject
+from .kept_spans import located
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from ..planning.savings import Rates
     from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
+    from .given import Given
+    from .kept_spans import At
     from .settings import Settings
 
 
@@ -51,6 +55,7 @@ class CompactionRequest:
         urgent: whether the next call is in danger.
         instructions: instructions for the summary.
         context: text of a hook for the summary request.
+        summary: the summary to use; None asks the summarizer.
         system: system text of the session's next call.
         tools: tool definitions of the session's next call.
         unasked: why the summarizer is not asked; empty if it is.
@@ -78,6 +83,7 @@ class CompactionRequest:
     urgent: bool
     instructions: str | None
     context: str | None = None
+    summary: Given | None = None
     system: object
     tools: object
     unasked: str
@@ -152,6 +158,19 @@ class CompactionRequest:
             from .apply import put  # noqa: PLC0415 - numpy comes with the first plan
 
             self.inputs.write(put(".", self.policy.place, self.ledger.provider, None)[:1])
+
+    @cached_property
+    def kept_spans(self) -> tuple[At, ...]:
+        """The spans that stay word by word, each with the position of its message."""
+        policy = self.policy
+        if policy.parity:
+            return ()
+        found = _core.kept_spans(self.messages, policy.keep_tag) if policy.keep_tag else []
+        if not found and not self.summaries:
+            return ()
+        given = {} if self.resumed is None else {id(message): n for n, message in enumerate(self.originals)}
+        spans = [(at, KeptSpan(given.get(id(self.messages[at]), at), text)) for at, text in found]
+        return located(spans, self.messages, self.summaries, self.fillers, self.redact)
 
     def redact(self, text: str) -> str:
         """Return a text as it may be stored and summarized."""
@@ -260,7 +279,7 @@ class CompactionRequest:
         """Return the costs of the transcript, beside a summary for a target of these tokens."""
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
 
-        return Costs(
+        costs = Costs(
             self.ledger,
             self.pins,
             self.settings.strips,
@@ -270,6 +289,11 @@ class CompactionRequest:
             self.fillers,
             self.calls,
         )
+        if not self.kept_spans:
+            return costs
+        stay = {*range(costs.head), *costs.floor}
+        marked = self.settings.counter.count(kept_block([span for at, span in self.kept_spans if at not in stay]))
+        return replace(costs, frame=costs.frame + marked, marked=marked)
 
     @cached_property
     def calls(self) -> dict[int, int]:

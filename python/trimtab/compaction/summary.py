@@ -23,9 +23,14 @@ from ..summarize.chunks import chunks, merged
 from ..summarize.offers import BEHIND, STATE
 from ..summarize.sections import task
 from .effects import Note, Write, WriteAll
+from .given_flaws import cleared, flaw, longer, replaced
+from .kept_spans import announced, without
+from .kept_spans import leaving as leaving_spans
 from .worn import with_lost, worn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..messages.types import Message
     from ..models.provider import Provider
     from ..planning.plan import Plan
@@ -59,9 +64,11 @@ def summarize(request: CompactionRequest, plan: Plan, since: float) -> Flow[Outc
     if not isinstance(zone, Summarize):
         emergency = isinstance(zone, Drop) and bool(zone.notice) and request.policy.emergency is not None
         return Outcome(plan, "emergency" if emergency else request.policy.strategy)
+    given, failed = yield from _given(request, plan, zone)
+    if given is not None:
+        return given
     lost = yield from worn(request, range(zone.start, zone.stop))
     steps = _steps(request, offered(request, zone))
-    failed = ""
     usage: Usage = {}
     for (step, offer), (instead, _) in zip(steps, [*steps[1:], (None, None)], strict=True):
         if step == "error":
@@ -89,7 +96,33 @@ def summarize(request: CompactionRequest, plan: Plan, since: float) -> Flow[Outc
         answer = replace(answer, usage=total(usage, answer.usage))
         asked = None if step == "offline" else offer
         return _answered(request, plan, answer, author=author, offer=asked, failed=failed)
-    if request.settings.summarizer == "offline":  # no model failed: no summary is shorter than the zone
+    return _unsummarized(request, plan, failed, usage)
+
+
+def _given(request: CompactionRequest, plan: Plan, zone: Summarize) -> Flow[tuple[Outcome | None, str]]:
+    """Return the outcome of a given summary, or None without one; and why a given one is not used.
+
+    That it is longer than planned is told in the plan.
+    """
+    given = request.summary
+    if given is None:
+        return None, ""
+    if wrong := flaw(request, given, zone):
+        yield FellBack(given.author, wrong, request.settings.summarizer)
+        yield _noted(request, request.settings.summarizer)
+        return None, f"{given.author}: {wrong}"
+    text = cleared(request, given)
+    told = replace(plan, reason=f"{plan.reason}{longer(request, text, zone)}")
+    return Outcome(told, request.policy.strategy, text, given.author), ""
+
+
+def _unsummarized(request: CompactionRequest, plan: Plan, failed: str, usage: Usage) -> Outcome:
+    """Return the outcome of a zone that no summary is shorter than.
+
+    Raises:
+        SummaryError: a model failed, and the policy has no other step.
+    """
+    if request.settings.summarizer == "offline":
         unchanged = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=USELESS)
         return Outcome(unchanged, request.policy.strategy)
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
@@ -126,15 +159,9 @@ def offered(request: CompactionRequest, zone: Summarize) -> tuple[Offer, ...]:
         stage,
         request.settings.model_id,
         request.settings.model,
-        Sizes(_leaving(request, zone), request.ledger.total + request.fixed, request.cached, zone.max_tokens),
+        Sizes(replaced(request, zone), request.ledger.total + request.fixed, request.cached, zone.max_tokens),
         reuse_cache=same and request.cached > 0 and request.settings.redact is None,
     )
-
-
-def _leaving(request: CompactionRequest, zone: Summarize) -> int:
-    """Return the tokens of the messages that the summary replaces."""
-    costs = request.ledger.per_message
-    return int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
 
 
 def _capacity(request: CompactionRequest, offer: Offer, limit: int) -> int | None:
@@ -229,26 +256,40 @@ def _ask(request: CompactionRequest, zone: Summarize, offer: Offer, step: str, s
     stays = {*range(zone.stop, len(request.redacted)), *(index for index in zone.keep if index > last)}
     after = [request.redacted[index] for index in sorted(stays - {*request.fillers})]
     stage = request.policy.summarize
+    sent, context = _without_kept(request, zone)
     adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
     ask = Ask(
-        messages=(*said, *adapter.read([request.redacted[index] for index in leaving if index not in earlier])),
+        messages=(
+            *said,
+            *adapter.read([sent[index] for index in leaving if index not in earlier]),
+        ),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=request.settings.counter.count,
         instructions=request.instructions and request.redact(request.instructions),
         previous="\n".join(earlier.values()) or None,
         after=tuple(adapter.read(after)),
-        replaces=0 if request.policy.parity else _leaving(request, zone),
+        replaces=0 if request.policy.parity else replaced(request, zone),
         template=stage.template if stage else None,
         model=offer.model,
-        context=request.context and request.redact(request.context),
+        context=context,
         reuse_cache=_of_session(request) if offer.reuse_cache else None,
     )
     if ask.template is not None or "offline" in {step, request.settings.summarizer}:
         return ask
     found = facts(ask)
     return replace(ask, facts=found, task=task(found.sections))
+
+
+def _without_kept(request: CompactionRequest, zone: Summarize) -> tuple[Sequence[Message], str | None]:
+    """Return the messages without the spans that stay in front of the summary, and the context with these."""
+    context = request.context and request.redact(request.context)
+    if not request.kept_spans:
+        return request.redacted, context
+    spans = leaving_spans(request.kept_spans, zone, request.fillers)
+    told = "\n\n".join(text for text in (announced(spans), context) if text)
+    return without(request.redacted, request.kept_spans, spans, request.policy.keep_tag), told or None
 
 
 def _of_session(request: CompactionRequest) -> SessionRequest:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .. import _core
-from ..messages.envelope import enveloped, unwrap
+from ..messages.envelope import KeptSpan, enveloped, unwrap
 from ..summarize.held import missing_rules, tells, titles_of, with_rules
 from ..summarize.languages import language
 from .effects import Originals
+from .kept_spans import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,17 +47,27 @@ def worn(request: CompactionRequest, zone: range) -> Flow[Worn]:
         return Worn()
     originals, pins = yield Originals(tuple(one.ref for one in own), request.settings.session)
     before = [(role, text) for role, text in _texts(originals) if unwrap(text) is None]
-    said = tuple({"role": "user", "content": request.redact(text)} for role, text in before if role == "user")
+    said = _without_kept(
+        [{"role": "user", "content": request.redact(text)} for role, text in before if role == "user"],
+        [span for one in own for span in one.kept],
+        request.policy.keep_tag,
+    )
     now = [message for index, message in enumerate(request.redacted) if index not in request.summaries]
     current = [*_texts(now)]
-    known = "\n".join([*(one.text for one in own), *(text for role, text in current if role == "user")])
+    known = "\n".join([*(one.whole for one in own), *(text for role, text in current if role == "user")])
     rules, first, *_ = _core.facts((said, now), "")
     rules = missing_rules(rules, known)
     is_missing = bool(rules) or not tells(known, first)
-    texts = [*(text for _, text in before), *(one.text for one in own)]
+    texts = [*(text for _, text in before), *(one.whole for one in own)]
     lost = [pin for pin in pins if not any(pin in text for _, text in current)]
     held = [text for pin in lost if (text := _paragraph(pin, texts))]
     return Worn(said if is_missing else (), tuple(dict.fromkeys(map(request.redact, held))), tuple(rules))
+
+
+def _without_kept(said: list[Message], kept: list[KeptSpan], tag: str) -> tuple[Message, ...]:
+    """Return the user's messages without the spans that the summaries carry word by word."""
+    found = _core.kept_spans(said, tag) if kept and tag else []
+    return tuple(without(said, [(at, KeptSpan(at, text)) for at, text in found], kept, tag))
 
 
 def with_lost(answer: Answer, lost: Worn, limit: int, count: Callable[[str], int]) -> Answer:

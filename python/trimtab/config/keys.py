@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from ..planning.policy import KEEP_TAG
 from ..planning.stages import Messages, Tokens, Turns
 from ..policies import POLICIES
 from .paths import get
@@ -40,6 +41,10 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "switch": (lambda v: isinstance(v, bool), "must be true or false"),
     "at least 1": (lambda v: _integer(v) and v >= 1, "must be a whole number of at least 1"),
     "at least 0": (lambda v: _integer(v) and v >= 0, "must be a whole number of at least 0"),
+    "tag": (
+        lambda v: isinstance(v, str) and KEEP_TAG.fullmatch(v) is not None,
+        "must be a name of ASCII letters, digits, - and _, or empty for none",
+    ),
     "early": (
         lambda v: isinstance(v, bool) or (_number(v) and 0 < v < 1),
         "must be true, false, or a share of the trigger between 0 and 1",
@@ -165,6 +170,7 @@ SECTIONS: dict[str, KeySection] = {
             "keep_turns": _key("at least 1", "keep", Turns, "count"),
             "never_prune": _key("names", "prune", "skip"),
             "max_result_tokens": _key("at least 0", "ingest", "tokens"),
+            "keep_tag": _key("tag", "keep_tag"),
             "background": _key("early", "trigger", "background"),
         },
         preset_key="name",

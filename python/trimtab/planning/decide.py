@@ -311,7 +311,8 @@ def tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
         kept = int(costs.per_message[costs.array(zone.keep)].sum())
         total += kept - int(costs.per_message[zone.start : zone.stop].sum())
         total -= int(costs.per_message[costs.array(zone.skipped)].sum())
-        total += costs.frame + zone.max_tokens if isinstance(zone, Summarize) else costs.frame if zone.notice else 0
+        total += zone.max_tokens if isinstance(zone, Summarize) else 0
+        total += costs.frame if isinstance(zone, Summarize) or zone.notice or costs.marked else 0
     for edit in edits:
         match edit:
             case Prune() if edit.mends:
@@ -339,6 +340,8 @@ def _summarize_edits(plan: Plan) -> str:
 def _name_floor(costs: Costs, policy: Policy, target: int) -> str:
     """Return the description of the messages that keep the transcript above the target."""
     head = int(costs.per_message[: costs.head].sum())
+    if costs.marked > target:
+        return f"the spans in <{policy.keep_tag}>, which stay, have {costs.marked:,} tokens"
     if not policy.keep.fill_target:
         return f"policy {policy.name} keeps the rest of {costs.total:,} tokens, {head:,} of them system messages"
     verbatim = policy.keep.verbatim(costs, target) if costs.messages > costs.head else ()

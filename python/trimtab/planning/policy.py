@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from ..counting.estimate import Estimate
     from .stages import Emergency, Ingest, Keep, PruneResults, Stage, SummarizeZone
+
+KEEP_TAG = re.compile(r"(?!trimtab-)[A-Za-z][A-Za-z0-9_-]{0,39}|", re.IGNORECASE)
+"""Names of the tag that keeps a span; those of trimtab's own tags are none."""
 
 Step = Literal["offline", "drop", "truncate", "emergency", "stop", "error"]
 
@@ -36,6 +40,8 @@ class Policy:
         target: tokens of messages to reach; up to 1, a share of the window less system, tools and answer.
         counter: the length-based estimate to count with; None uses the model's tokenizer.
         place: position and shape of a summary.
+        keep_tag: name of the tag that keeps a span of a user's or the system's text word by word, whatever happens to
+            its message; empty for none.
         ingest: the cut of a tool's result before it enters the transcript; None takes it whole.
         emergency: the stage that applies at the danger line; None has none.
         stages: further stages, each for what those in front of it leave; ``prune`` and ``summarize`` come last.
@@ -58,6 +64,7 @@ class Policy:
     target: float = 0.40
     counter: Estimate | None = None
     place: Place = field(default_factory=Place)
+    keep_tag: str = "keep"
     ingest: Ingest | None = None
     emergency: Emergency | None = None
     stages: tuple[Stage, ...] = ()
@@ -69,6 +76,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Reject contradictory values."""
+        if not KEEP_TAG.fullmatch(self.keep_tag):
+            msg = f"keep_tag must be a name of ASCII letters, digits, - and _, or empty, got {self.keep_tag!r}"
+            raise ValueError(msg)
         if self.target <= 0 or (self.keep.fill_target and self.trigger.share < self.target <= 1):
             msg = f"need 0 < target <= trigger share, got {self.target} and {self.trigger.share}"
             raise ValueError(msg)

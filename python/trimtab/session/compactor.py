@@ -62,7 +62,7 @@ class Compactor:
         policy: a preset's name, or a ``Policy``.
         trigger_share: share of the input budget past which compaction is due: the policy's ``trigger.share``, with the
             policy's own way to count (``agentpg`` and ``spec09`` divide by the whole window). None leaves this and the
-            next four as the policy has them.
+            next five as the policy has them.
         target_budget_share: share of the input budget, less system text and tools, to come down to: the policy's
             ``target``. For ``default``, ``drop``, ``agentpg``.
         keep_turns: number of the user's newest requests that never leave; the messages behind them stay as far as the
@@ -73,6 +73,8 @@ class Compactor:
             ``ingest`` and, under ``default`` and ``drop``, by the first ``fit`` that sees it. The archive has the whole
             under the ref in the notice. Results of ``never_prune`` are not cut. For ``default``, ``drop``, ``sven``,
             ``sven_narrative``.
+        keep_tag: name of the tag that keeps a span of a user's or the system's text: ``<keep>never push</keep>`` stays
+            word by word, in the summary of its message. Empty for none, None for the policy's ``keep``.
         summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
             ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
         archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, ``postgresql://...``, or an ``Archive``. It
@@ -123,6 +125,7 @@ class Compactor:
         keep_turns: int | None = None,
         never_prune: Sequence[str] | None = None,
         max_result_tokens: int | None = None,
+        keep_tag: str | None = None,
         summarizer: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]] = "offline",
         archive: str | Archive = "memory",
         redact: Callable[[str], str] | None = None,
@@ -143,6 +146,7 @@ class Compactor:
             "keep_turns": keep_turns,
             "never_prune": never_prune,
             "max_result_tokens": max_result_tokens,
+            "keep_tag": keep_tag,
             "background": background,
         }
         name, writer = open_summarizer(summarizer)

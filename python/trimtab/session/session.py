@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from ..compaction.effects import Long
+from ..compaction.given import by_caller
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import check_span, target_of
 from ..compaction.start import compaction
@@ -349,6 +351,7 @@ class Session:
         target_share: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
+        summary: str | None = None,
         trigger: Cause = "manual",
     ) -> Flow[Compaction[MessageT]]:
         """Compact the messages to the target, whatever the trigger says; return a new list and change no message.
@@ -361,17 +364,21 @@ class Session:
             target_share: share of the messages' tokens to reach, more than 0 and less than 1.
             instructions: for the summarizer.
             plan: the plan to apply; None decides. With a plan, a target has no effect.
+            summary: the text of the summary, such as one that a person edited; no summarizer is asked, and nothing is
+                added or taken out. None asks the summarizer.
             trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
 
         Raises:
             MessageError: the provider would refuse the list; says where, why and what to do.
-            PlanError: the plan is of another transcript.
+            PlanError: the plan is of another transcript, or the summary cannot be used: it is blank, or with it the
+                messages are not smaller or do not fit; says the figures.
             ArchiveError: the originals cannot be stored; no model was asked.
             BusyError: another compaction of the named session is under way in this Compactor.
             SummaryError: no summary, and the policy has no fallback.
-            TypeError: a target is no number.
+            TypeError: a target is no number, or the summary is no text.
             ValueError: a target is out of its range, or both are given.
         """
+        given = by_caller(summary)
         yield Long()
         call = _call(messages, system, tools)
         if plan is not None:
@@ -384,6 +391,8 @@ class Session:
             plan=plan,
             trigger=trigger,
         )
+        if given is not None:
+            request = replace(request, summary=given)
         with self._memory.alone():
             return self._memory.done((yield from compaction(request)))
 

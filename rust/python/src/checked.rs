@@ -1,14 +1,19 @@
 //! Functions for tests and tools, in builds with debug assertions only (profile `checked`).
 
 use pyo3::prelude::*;
+use trimtab_core::json::{Json, Tape};
+use trimtab_core::node::Node;
+use trimtab_core::offline::KeptSpans;
 use trimtab_tokens::{cancel, claude};
 
+use crate::convert::to_py;
 use crate::text::Text;
 
 /// Adds the functions of this file, under private names that `__all__` and the stub leave out.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("_plant", wrap_pyfunction!(plant, module)?)?;
-    module.setattr("_features", wrap_pyfunction!(features, module)?)
+    module.setattr("_features", wrap_pyfunction!(features, module)?)?;
+    module.setattr("_kept_spans_of_json", wrap_pyfunction!(kept_spans_of_json, module)?)
 }
 
 /// Makes the next work of this thread panic, once.
@@ -21,4 +26,15 @@ pub fn plant() {
 #[pyfunction]
 pub fn features(text: Text) -> Vec<u32> {
     claude::features(text.as_ref()).to_vec()
+}
+
+/// What `kept_spans` returns, of messages as JSON; nothing of a text that is none.
+#[pyfunction]
+pub fn kept_spans_of_json(text: Text, tag: &str) -> PyResult<Vec<(usize, String)>> {
+    let (mut tape, mut spans) = (Tape::default(), KeptSpans::new(tag));
+    if tape.parse(text.as_ref(), 0) == Ok(text.as_ref().len()) {
+        let values = tape.of(text.as_ref());
+        Json::new(&values).items(&mut |message| spans.read(&message)).map_err(to_py)?;
+    }
+    Ok(spans.found)
 }

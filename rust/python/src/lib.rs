@@ -40,7 +40,7 @@ mod _core {
         dump::{digest, dumps, not_json, surrogates},
         incremental::IncrementalCounter,
         ledger::Ledger,
-        offline::{facts, offline, unfounded},
+        offline::{facts, kept_spans, offline, unfounded},
         parts::{made_of, parts_of},
         places::Seen,
         reader::{Reader, recover},

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use trimtab_core::error::Error;
-use trimtab_core::offline::{Claim, Facts, Part, Reader, Zone, summary, unfounded as lacking};
+use trimtab_core::offline::{Claim, Facts, KeptSpans, Part, Reader, Zone, summary, unfounded as lacking};
 
 use crate::convert::released;
 use crate::counter::Counter;
@@ -54,6 +54,17 @@ pub fn facts(py: Python<'_>, messages: [Messages<'_>; 2], previous: Text) -> PyR
     let Facts { rules, request, written, tasks, tests } =
         released(py, move || Ok(Facts::of(&zone, &after, previous.as_ref())))?;
     Ok((rules, request, written, tasks, tests))
+}
+
+/// The spans that users' and system texts of the messages keep by a tag of this name, each with the position of its message.
+#[pyfunction]
+pub fn kept_spans(messages: Messages<'_>, tag: &str) -> PyResult<Vec<(usize, String)>> {
+    let (mut spans, py) = (KeptSpans::new(tag), messages.0.py());
+    visit(&messages, 0, |_, message| {
+        py.detach(|| ()); // between two messages, a thread that waits for the interpreter takes it
+        spans.read(message).map(|()| false).map_err(|error| met(error, |e| e))
+    })?;
+    Ok(spans.found)
 }
 
 /// What `facts` returns.

@@ -38,6 +38,7 @@ class Costs:
         fillers: notices and acknowledgements of earlier compactions.
         calls: by row, the tokens of a call after its long arguments are pruned.
         heavy: bytes that weigh a token, for a request of too many bytes; 0 where only tokens count.
+        marked: tokens of the spans that a summary has word by word, which ``frame`` holds too.
         edited: by row, the tokens that an earlier stage has saved; no other stage edits these rows.
     """
 
@@ -50,6 +51,7 @@ class Costs:
     fillers: tuple[int, ...] = ()
     calls: Mapping[int, int] = field(default_factory=dict)
     heavy: int = 0
+    marked: int = 0
     edited: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property

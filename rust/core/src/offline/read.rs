@@ -17,12 +17,13 @@ pattern!(
 );
 pattern!(TAGGED = r"^\s*<(\w[\w -]{1,60})>");
 pattern!(
-    CONTINUED = r"(?i)^\s*(?:This session is being continued from a previous conversation",
+    /// How a summary begins that a harness wrote in the user's name.
+    pub(super) CONTINUED = r"(?i)^\s*(?:This session is being continued from a previous conversation",
     r"|\[?Previous conversation summary|\[COMPACT SUMMARY\]|Another language model started to solve this problem)",
 );
 
 /// Tags around text that a program inserted into a user's message.
-const PROGRAM_TAGS: [&str; 20] = [
+pub(super) const PROGRAM_TAGS: [&str; 20] = [
     "system-reminder",
     "command-name",
     "command-message",
@@ -45,7 +46,7 @@ const PROGRAM_TAGS: [&str; 20] = [
     "new-diagnostics",
 ];
 /// Tags around a project's rules.
-const PROJECT_TAGS: [&str; 2] = ["user_instructions", "INSTRUCTIONS"];
+pub(super) const PROJECT_TAGS: [&str; 2] = ["user_instructions", "INSTRUCTIONS"];
 /// Tag around what Claude Code reminds the model of, the project's rules among it, and the files that hold these.
 const REMINDER: &str = "system-reminder";
 const GUIDES: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
@@ -183,7 +184,7 @@ impl<N: Node> Visitor<N> for Reader {
     }
 }
 
-fn is_media(kind: &str) -> bool {
+pub(super) fn is_media(kind: &str) -> bool {
     MEDIA.iter().any(|(name, _)| *name == kind)
 }
 
