@@ -38,6 +38,9 @@ def built(folder: Path, profile: str) -> Path:
     """Return the wheel of the commit, built in a folder."""
     output("git", "clone", "--quiet", str(ROOT), str(folder))
     time = output("git", "log", "-1", "--format=%ct", cwd=folder)
+    for file in output("git", "ls-files", "-z", cwd=folder).split("\0"):
+        if file:  # maturin writes the times of the files into the wheel
+            os.utime(folder / file, (int(time), int(time)), follow_symlinks=False)
     cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
     paths = " ".join(f"--remap-path-prefix {path}={name}" for path, name in ((folder, "/trimtab"), (cargo, "/cargo")))
     env = {**os.environ, "SOURCE_DATE_EPOCH": time, "RUSTFLAGS": paths, "CARGO_INCREMENTAL": "0"}
