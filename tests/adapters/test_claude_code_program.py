@@ -110,6 +110,7 @@ def run(api: type[Api], tmp_path: Path) -> Callable[..., str]:
         "MCP_CONNECTION_NONBLOCKING": "0",  # the first request waits for the servers
         "ENABLE_TOOL_SEARCH": "0",  # and has their tools, not a search for them
         "HOME": str(tmp_path / "home"),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
         "PYTHONPATH": str(Path(trimtab.__file__).parents[1]),
         "TRIMTAB_HOME": str(tmp_path / "data"),
     }
@@ -124,11 +125,19 @@ def run(api: type[Api], tmp_path: Path) -> Callable[..., str]:
     return run
 
 
+@pytest.mark.parametrize("way", ["settings", "plugin"])
 def test_the_program_archives_before_its_compaction_and_gets_the_rules_back(
-    run: Callable[..., str], api: type[Api], tmp_path: Path
+    run: Callable[..., str], api: type[Api], tmp_path: Path, way: str
 ) -> None:
     claude = str(program())
-    run(sys.executable, "-m", "trimtab", "hook", "install", "--yes", "--on-resume")
+    if way == "settings":
+        run(sys.executable, "-m", "trimtab", "hook", "install", "--yes", "--on-resume")
+    else:
+        folder = str(tmp_path / "plugin")
+        run(sys.executable, "-m", "trimtab", "hook", "plugin", "-o", folder, "--on-resume")
+        run(claude, "plugin", "validate", "--strict", folder)
+        run(claude, "plugin", "marketplace", "add", folder)
+        run(claude, "plugin", "install", "trimtab@trimtab")
     run(claude, "-p", f"Rewrite the parser. {' '.join(RULES)}")
     run(claude, "-p", "-c", "/compact")
     kept, end = tmp_path / "data/claude-code/sessions", time.monotonic() + 60

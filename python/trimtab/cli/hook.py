@@ -22,6 +22,7 @@ exit with 0, and refuse nothing."""
 EXAMPLES = (
     "trimtab hook install",
     "trimtab hook install --mcp --truncate 4000 --tools Bash,Grep",
+    "trimtab hook plugin -o trimtab-plugin",
     "trimtab hook uninstall",
 )
 
@@ -51,6 +52,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     about = "let the agent search the archive, by a server in .mcp.json; default: ask on a terminal"
     command.add_argument("--mcp", action=argparse.BooleanOptionalAction, help=about)
     add_truncate(command, None)
+    command = actions.add_parser("plugin", help="write hooks, server and a skill as a plugin of Claude Code")
+    command.add_argument("-o", "--output", metavar="FOLDER", required=True, help="a new folder, or one of this plugin")
+    command.add_argument("--on-resume", action="store_true", help="also give back when a session is resumed")
+    add_truncate(command, None)
     command = actions.add_parser("uninstall", help="take the hooks out again")
     add_settings(command)
 
@@ -76,6 +81,10 @@ def run(options: argparse.Namespace) -> int:
 
         print_line(f"archived {archive_copies(archive_url(options.archive)):,} sessions")
         return 0
+    if options.action == "plugin":
+        from .hook_plugin import run as write_plugin
+
+        return write_plugin(options)
     from .hook_settings import change
 
     return change(options)

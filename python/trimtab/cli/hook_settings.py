@@ -191,7 +191,14 @@ def _parsed(text: str | None, path: Path) -> dict[str, Any]:
 
 
 def _with_hooks(settings: dict[str, Any], path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    hooks = _without_ours(_hooks(settings, path))
+    found = _without_ours(_hooks(settings, path))
+    for event, groups in hooks(options, _command).items():
+        found[event] = [*found.get(event, ()), *groups]
+    return {**settings, "hooks": found}
+
+
+def hooks(options: argparse.Namespace, command: Callable[[str], str]) -> dict[str, list[dict[str, Any]]]:
+    """Return our hooks by event; ``command`` returns the shell command for the words behind ``trimtab hook``."""
     added = {
         "PreCompact": ("", "pre-compact"),
         "SessionStart": ("", f"session-start{' --on-resume' * options.on_resume}"),
@@ -200,25 +207,26 @@ def _with_hooks(settings: dict[str, Any], path: Path, options: argparse.Namespac
         tools = [tool.strip() for tool in options.tools.split(",") if tool.strip()]
         names = shlex.quote(",".join(tools))
         added["PostToolUse"] = ("|".join(tools), f"post-tool-use --truncate {options.truncate} --tools {names}")
+    found: dict[str, list[dict[str, Any]]] = {}
     for event, (matcher, words) in added.items():
-        entry = {"hooks": [{"type": "command", "command": _command(words), "timeout": 60}]}
-        hooks.setdefault(event, []).append({"matcher": matcher, **entry} if matcher else entry)
-    return {**settings, "hooks": hooks}
+        entry = {"hooks": [{"type": "command", "command": command(words), "timeout": 60}]}
+        found[event] = [{"matcher": matcher, **entry} if matcher else entry]
+    return found
 
 
 def _without_hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
     before = _hooks(settings, path)
-    hooks = _without_ours(before)
-    if hooks == before:
+    left = _without_ours(before)
+    if left == before:
         return settings
-    return {**settings, "hooks": hooks} if hooks else {key: settings[key] for key in settings if key != "hooks"}
+    return {**settings, "hooks": left} if left else {key: settings[key] for key in settings if key != "hooks"}
 
 
 def _hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
-    hooks = settings.get("hooks", {})
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+    found = settings.get("hooks", {})
+    if not isinstance(found, dict) or not all(isinstance(groups, list) for groups in found.values()):
         raise ValueError(f"{path} holds no settings of Claude Code: mend its 'hooks' first; nothing was changed")
-    return hooks
+    return found
 
 
 def _with_server(found: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -264,10 +272,10 @@ def _program() -> list[str]:
     return [str(called)] if called.name in {"trimtab", "trimtab.exe"} else [sys.executable, "-m", "trimtab"]
 
 
-def _without_ours(hooks: dict[str, Any]) -> dict[str, Any]:
+def _without_ours(found: dict[str, Any]) -> dict[str, Any]:
     """Return the hooks without our commands, and without the groups and events that had only these."""
     left: dict[str, Any] = {}
-    for event, groups in hooks.items():
+    for event, groups in found.items():
         kept = [group for group in map(_group_without_ours, groups) if group is not None]
         if kept or not groups:
             left[event] = kept
