@@ -22,6 +22,7 @@ ARCHIVE = "home/archive.db"
 
 WRITERS = {
     "compact": (["compact", "s.json", "--target-share", "0.4"], "s.json"),
+    "plan": (["plan", "s.json", "--target-share", "0.4", "--summary"], "s.json"),
     "apply": (["apply", "s.json", "--plan", "PLAN"], "s.json"),
     "restore": (["restore", "REF"], ARCHIVE),
     "report": (["report", "s.json"], "s.json"),
@@ -29,8 +30,8 @@ WRITERS = {
 }
 """Each command with ``-o FILE``: its words, and the file that it reads."""
 
-FOLDER_WRITERS = {"rescue"}
-"""Commands whose ``-o`` is a folder; the file gets a name of its own."""
+FOLDER_WRITERS = {"rescue", "hook plugin"}
+"""Commands whose ``-o`` is a folder; the files get names of their own."""
 
 
 @pytest.fixture
