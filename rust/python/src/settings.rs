@@ -1,4 +1,4 @@
-//! What a counter was made of.
+//! The arguments that a counter was made with.
 
 use pyo3::intern;
 use pyo3::prelude::*;

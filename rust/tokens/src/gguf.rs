@@ -2,10 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::bpe::load::written;
+use crate::bpe::pretokenize::scalar::Pattern;
 use crate::sentencepiece::Parts;
 use crate::sentencepiece::model::{Piece, Settings, parts};
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8] = b"GGUF";
 
 /// Depth of arrays in arrays; none of the known keys has any.
@@ -18,10 +20,7 @@ const NORMAL: i64 = 1;
 /// are in a `tokenizer.json`.
 const USER_DEFINED: i64 = 4;
 
-const CASELESS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)";
-const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
-
-/// What a vocabulary is.
+/// A vocabulary, by its kind.
 pub enum Found {
     /// Pairs of bytes, as a `tokenizer.json` says them.
     Json(Vec<u8>),
@@ -205,37 +204,20 @@ pub fn read(data: &[u8]) -> Result<Found, String> {
 /// The regular expressions that split a text, by the name that llama.cpp gives them, and whether a part that is a token is
 /// one, whatever its merges make.
 ///
-/// llama.cpp splits letters outside ASCII in another way than Tekken's and `o200k_base`'s own expressions, which stand here.
-fn patterns(pre: &str) -> Result<(Vec<String>, bool), String> {
-    let words = |digits: &str| {
-        format!(
-            r"{CASELESS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-        )
-    };
-    let cased = |short: &str, digits: &str| {
-        let (upper, lower) = (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]");
-        let before = r"[^\r\n\p{L}\p{N}]?";
-        format!(
-            r"{before}{upper}*{lower}+{short}|{before}{upper}+{lower}*{short}|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-        )
-    };
-    Ok(match pre {
-        "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "pixtral" => (vec![words(r"\p{N}{1,3}")], true),
-        "dbrx" | "smaug-bpe" | "glm4" | "chatglm-bpe" => (vec![words(r"\p{N}{1,3}")], false),
-        "qwen2" | "deepseek-r1-qwen" | "megrez" | "stablelm2" => (vec![words(r"\p{N}")], false),
-        "tekken" => (vec![cased("", r"\p{N}")], true),
-        "gpt-4o" | "llama4" => (vec![cased(&format!("{CASELESS}?"), r"\p{N}{1,3}")], false),
-        "gpt-2" | "phi-2" | "gigachat" | "roberta-bpe" | "mpt" | "olmo" | "jais" | "trillion" => {
-            (vec![GPT2.to_owned()], false)
-        }
+/// llama.cpp splits letters outside ASCII in another way than Tekken's and `o200k_base`'s own expressions, which are taken.
+fn patterns(pre: &str) -> Result<(Vec<&'static str>, bool), String> {
+    let (pattern, ignores) = match pre {
+        "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "pixtral" => (Pattern::Llama3, true),
+        "dbrx" | "smaug-bpe" | "glm4" | "chatglm-bpe" => (Pattern::Llama3, false),
+        "qwen2" | "deepseek-r1-qwen" | "megrez" | "stablelm2" => (Pattern::Qwen2, false),
+        "tekken" => (Pattern::Tekken, true),
+        "gpt-4o" | "llama4" => (Pattern::O200k, false),
+        "gpt-2" | "phi-2" | "gigachat" | "roberta-bpe" | "mpt" | "olmo" | "jais" | "trillion" => (Pattern::Gpt2, false),
         "starcoder" | "refact" | "command-r" | "smollm" | "codeshell" | "exaone" | "minerva-7b" => {
-            (vec![r"\p{N}".to_owned(), GPT2.to_owned()], false)
+            return Ok(([&[r"\p{N}"], written(Pattern::Gpt2)].concat(), false));
         }
-        "deepseek-v3" => {
-            let signs = r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"##;
-            let rest = r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-            (vec![r"\p{N}{1,3}".to_owned(), "[一-龥\u{3040}-ゟ゠-ヿ]+".to_owned(), format!("{signs}|{rest}")], false)
-        }
+        "deepseek-v3" => (Pattern::DeepSeek3, false),
         other => return Err(format!("a GGUF file that splits texts as {other:?}: not known")),
-    })
+    };
+    Ok((written(pattern).to_vec(), ignores))
 }

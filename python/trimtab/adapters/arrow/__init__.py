@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...counting.counter import Counter
 from ...counting.truncate import truncate as truncate_text
-from ...ledger.columns import by_kind
+from ...ledger.columns import Kind, Role, by_kind
 from ...session.compactor import Compactor
 from ...validity.repair import repair as repair_messages
 from ...validity.validate import validate as validate_messages
@@ -38,12 +38,10 @@ __all__ = ["compact", "count", "repair", "truncate", "validate"]
 SESSION: Columns = {"format": "utf8", "provider": "utf8", "model": "utf8", "messages": "uint32", "skipped": "uint32"}
 """What every row of a session says: ``skipped`` is the number of places in its text that could not be read."""
 
-KINDS = (*("user", "assistant", "system", "results", "calls", "thinking", "pictures", "other"), "message_overhead")
-
 COUNTED: Columns = {
     **SESSION,
     "tokens": "uint64",
-    "tokens_by_kind": dict.fromkeys(KINDS, "uint64"),
+    "tokens_by_kind": dict.fromkeys(by_kind([[0] * len(Kind)] * len(Role), 0), "uint64"),
     "tokens_by_message": ["uint32"],
     "error": "utf8",
 }

@@ -83,7 +83,7 @@ const PUBLISHED: [(u128, Pattern, bool); 3] = [
     (0xd681_62fb_d6d3_acb3_9f28_8efc_b536_8aab, Pattern::Qwen2, true),   // Qwen: qwen.tiktoken
 ];
 
-/// What a file says: its merges, how it splits texts, whether it normalizes them, and the tokens of [`Tables::whole`].
+/// The parts of a file: its merges, how it splits texts, whether it normalizes them, and the tokens of [`Tables::whole`].
 type Parts = (Merges, Pattern, bool, Option<Whole>);
 
 /// Values made of files, by digest. Each is made once and never freed.
@@ -163,7 +163,7 @@ fn ranks(data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         .collect()
 }
 
-/// What a file of Mistral's says: ranks and a pattern. It lists more tokens than its vocabulary has: the first ones count,
+/// The parts of a file of Mistral's, which has ranks and a pattern. It lists more tokens than its vocabulary has: the first ones count,
 /// behind the special ones.
 fn tekken(file: &Value) -> Result<Parts, String> {
     let config = &file["config"];
@@ -187,7 +187,7 @@ fn tekken(file: &Value) -> Result<Parts, String> {
     by_rank(&tokens, known(&[pattern.to_owned()])?, false)
 }
 
-/// What a list of tokens by rank says. A pretoken that is a token is one, also where no merge makes it, as in tiktoken.
+/// The parts of a list of tokens by rank. A pretoken that is a token is one, also where no merge makes it, as in tiktoken.
 fn by_rank(tokens: &[Vec<u8>], pattern: Pattern, normalizes: bool) -> Result<Parts, String> {
     bytes_of(tokens)?;
     short_enough(tokens)?;
@@ -205,7 +205,7 @@ fn by_rank(tokens: &[Vec<u8>], pattern: Pattern, normalizes: bool) -> Result<Par
     Ok((merges, pattern, normalizes, Some(whole)))
 }
 
-/// What a `tokenizer.json` says.
+/// The parts of a `tokenizer.json`.
 fn tokenizer(file: &Value) -> Result<Parts, String> {
     let model = &file["model"];
     for (key, allowed) in [
@@ -264,6 +264,11 @@ fn isolates(step: &Value) -> bool {
 /// Whether a step keeps the matches alone. The known patterns of one step match every character.
 fn keeps_matches(step: &Value) -> bool {
     step["behavior"] == "Removed" && step["invert"] == true
+}
+
+/// The regular expressions of a pattern, as the first file writes them.
+pub fn written(pattern: Pattern) -> &'static [&'static str] {
+    PATTERNS.iter().find(|(_, of)| *of == pattern).map_or(&[], |(written, _)| written)
 }
 
 /// The pattern of these regular expressions, applied in order.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::merge::Merges;
 use super::{Parts, Prefix};
 
-/// What a file says; None where its model is another one.
+/// The parts of a file; None where its model is another one.
 pub fn read(data: &[u8]) -> Option<Parts> {
     let file: Value = serde_json::from_slice(data).ok()?;
     let model = &file["model"];
@@ -31,7 +31,7 @@ pub fn read(data: &[u8]) -> Option<Parts> {
         (is_known(left) && is_known(right)).then_some((left, right, rank))
     });
     let merges = Merges::new(vocabulary.keys().map(String::as_str), pairs.collect::<Option<Vec<_>>>()?)?;
-    Some(Parts { prefix, whole: Vec::new(), merges })
+    Some(Parts::new(prefix, Vec::new(), merges))
 }
 
 /// The space in front of a text, by the two steps before the model; None where they do anything else than to write spaces as

@@ -16,7 +16,7 @@ use crate::bpe::load::{Kept, is_json};
 use crate::cancel;
 use crate::edges::edges;
 
-/// What a space is in a vocabulary.
+/// The character that vocabularies have for a space.
 const SPACE: char = '▁';
 
 /// Bytes of a part whose count is kept; a longer one does not come again.
@@ -41,13 +41,25 @@ enum Prefix {
     Missing,
 }
 
-/// What a file says.
+/// The parts of a vocabulary.
 #[derive(Debug)]
 pub struct Parts {
     prefix: Prefix,
     /// Texts that are one token wherever they stand, the longest first.
     whole: Vec<String>,
+    /// The bytes that these begin with: few, and every byte of a text is compared with them.
+    begins: Vec<u8>,
     merges: Merges,
+}
+
+impl Parts {
+    fn new(prefix: Prefix, mut whole: Vec<String>, merges: Merges) -> Self {
+        whole.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        let mut begins: Vec<u8> = whole.iter().filter_map(|text| text.bytes().next()).collect();
+        begins.sort_unstable();
+        begins.dedup();
+        Self { prefix, whole, begins, merges }
+    }
 }
 
 /// A vocabulary.
@@ -77,7 +89,7 @@ impl SentencePiece {
         Ok(parts.map(|parts| Self::keep(digest, name, parts)))
     }
 
-    /// The vocabulary of a file with that digest.
+    /// The vocabulary of a file with that digest: the one that was kept before, or that of these parts.
     pub fn keep(digest: u128, name: &str, parts: Parts) -> &'static Self {
         READ.get(digest).unwrap_or_else(|| READ.keep(digest, Self { name: name.to_owned(), parts }))
     }
@@ -188,10 +200,9 @@ impl SentencePiece {
 
     /// Where the next text that is one token begins.
     fn next_whole(&self, text: &str) -> usize {
-        let begins = |byte: u8| self.parts.whole.iter().any(|whole| whole.as_bytes().first() == Some(&byte));
         let is_next = |&(at, byte): &(usize, u8)| {
             cancel::poll_at(at);
-            begins(byte) && self.whole_at(&text[at..]).is_some()
+            self.parts.begins.contains(&byte) && self.whole_at(&text[at..]).is_some()
         };
         if self.parts.whole.is_empty() {
             return text.len();

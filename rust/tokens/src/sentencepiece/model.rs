@@ -89,7 +89,7 @@ fn piece(data: &[u8]) -> Option<Piece<'_>> {
     Some((std::str::from_utf8(bytes(&message, 1)).ok()?, score, number(&message, 3, NORMAL)))
 }
 
-/// What a file says; None where it is no model.
+/// The parts of a file; None where it is no model.
 pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
     let Some(file) = fields(data) else { return Ok(None) };
     let pieces = file.iter().filter_map(|&(field, value)| match value {
@@ -109,7 +109,7 @@ pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
     parts(&pieces, &settings).map(Some)
 }
 
-/// What a file says beside its pieces.
+/// The settings of a file, which stand beside its pieces.
 #[allow(clippy::struct_excessive_bools)] // as the files have them
 pub struct Settings {
     /// Whether pairs merge.
@@ -153,8 +153,7 @@ pub fn parts(pieces: &[Piece<'_>], settings: &Settings) -> Result<Parts, String>
     if !why.is_empty() {
         return Err(format!("a SentencePiece model that {why}: not known"));
     }
-    let mut whole: Vec<String> = of_kind(USER_DEFINED).map(str::to_owned).collect();
-    whole.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let whole = of_kind(USER_DEFINED).map(str::to_owned).collect();
     let prefix = if settings.prefix { Prefix::Always } else { Prefix::None };
     let known: HashSet<&str> = of_kind(NORMAL).collect();
     let mut scores: Vec<f32> = pieces.iter().map(|piece| piece.1).collect();
@@ -169,7 +168,7 @@ pub fn parts(pieces: &[Piece<'_>], settings: &Settings) -> Result<Parts, String>
             .map(move |(left, right)| (left, right, rank))
     });
     let merges = Merges::new(known.iter().copied(), pairs).ok_or("a SentencePiece model that contradicts itself")?;
-    Ok(Parts { prefix, whole, merges })
+    Ok(Parts::new(prefix, whole, merges))
 }
 
 /// Whether a text can be a symbol while pairs merge: a piece, or a character.
