@@ -83,16 +83,16 @@ def has(triple: str) -> str:
 
 def build(target: Target, python: str) -> Path:
     """Build one wheel; return it."""
-    before = {*DIST.glob("*.whl")}
     flags = os.environ.get("RUSTFLAGS", "")
     env = {"RUSTFLAGS": f"{flags} {target.flags}".strip()} if target.flags else {}
-    run(
-        *(tool("maturin"), "build", "--release", "--locked", "--zig", "--compatibility", target.platform),
-        *("--target", target.triple, "-i", f"python{python}", "--compression-level", "9", "--out", str(DIST)),
-        env=env,
-    )
-    (made,) = {*DIST.glob("*.whl")} - before
-    return made
+    with tempfile.TemporaryDirectory(prefix="wheel-", dir=DIST) as folder:  # DIST may have one of that name
+        run(
+            *(tool("maturin"), "build", "--release", "--locked", "--zig", "--compatibility", target.platform),
+            *("--target", target.triple, "-i", f"python{python}", "--compression-level", "9", "--out", folder),
+            env=env,
+        )
+        (made,) = Path(folder).glob("*.whl")
+        return made.replace(DIST / made.name)
 
 
 def check(wheel: Path, target: Target) -> str:
@@ -121,6 +121,8 @@ def check(wheel: Path, target: Target) -> str:
 
 def source() -> str:
     """Build the source distribution, and a wheel from it with nothing but what is on this disk; return a line."""
+    for old in DIST.glob("*.tar.gz"):
+        old.unlink()
     run(tool("maturin"), "sdist", "--out", str(DIST))
     (made,) = DIST.glob("*.tar.gz")
     with tempfile.TemporaryDirectory(prefix="trimtab-source-") as folder:

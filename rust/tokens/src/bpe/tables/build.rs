@@ -181,11 +181,9 @@ pub fn make<'t>(merges: &Merges, whole: impl Iterator<Item = &'t Vec<u8>>) -> Re
             }
         })
         .collect();
-    let (pairs, filter) = pairs(&table);
     let sections: [Vec<u64>; SECTIONS] = [
         short_tokens(&merges.tokens, whole, count),
-        pairs,
-        filter,
+        pairs(&table),
         packed(&ascii),
         packed(&bytes),
         packed(&chars),
@@ -263,23 +261,19 @@ fn short_tokens<'t>(
     words
 }
 
-/// Hash table of the pairs at a load of 60 %, and its Bloom filter with ten bits a pair.
-fn pairs(table: &HashMap<(u32, u32), u32>) -> (Vec<u64>, Vec<u64>) {
+/// Hash table of the pairs at a load of 60 %.
+fn pairs(table: &HashMap<(u32, u32), u32>) -> Vec<u64> {
     let buckets = table.len() * 5 / 3 / PAIRS + 1;
     let mut slots = vec![u64::MAX; buckets * PAIRS];
-    let mut filter = vec![0_u64; (table.len() * 10 / 64).next_power_of_two().max(1)];
     let mut sorted: Vec<(u32, (u32, u32))> = table.iter().map(|(&parts, &token)| (token, parts)).collect();
     sorted.sort_unstable(); // makes the build reproducible
     for (token, (left, right)) in sorted {
         let pair = u64::from(left) << TOKEN | u64::from(right);
-        let hash = hash_pair(pair);
-        let bit = usize::try_from(hash & (filter.len() as u64 * 64 - 1)).unwrap_or_default();
-        filter[bit >> 6] |= 1 << (bit & 63);
-        let mut at = bucket_of(hash, buckets) * PAIRS;
+        let mut at = bucket_of(hash_pair(pair), buckets) * PAIRS;
         while slots[at] != u64::MAX {
             at = (at + 1) % slots.len();
         }
         slots[at] = pair << TOKEN | u64::from(token);
     }
-    (slots, filter)
+    slots
 }

@@ -32,7 +32,7 @@ const TOKEN: u32 = 21;
 const PAIRS: usize = 8;
 
 /// Number of sections.
-const SECTIONS: usize = 7;
+const SECTIONS: usize = 6;
 
 /// A pretoken of at most [`SHORT`] bytes. The sixteenth byte holds its length and, in table entries, its count.
 ///
@@ -168,7 +168,8 @@ pub struct Tables {
     short_tokens: &'static [[u64; 8]],
     /// Hash table from two tokens to the token that they merge into: eight entries a bucket, overflow into the next one.
     pairs: &'static [[u64; PAIRS]],
-    /// Bloom filter of the pairs with one hash function: most lookups are of pairs that do not merge, and end here.
+    /// Bloom filter of the pairs with one hash function: most lookups are of pairs that do not merge, and end here. It
+    /// has 10 to 20 bits a pair.
     filter: &'static [u64],
     /// The token that two ASCII bytes merge into, by the bytes.
     ascii: &'static [u32],
@@ -199,14 +200,15 @@ impl Tables {
             rest = tail;
             found
         };
+        let (short_tokens, pairs) = (next(0), next(1));
         Self {
-            short_tokens: cast_slice(next(0)),
-            pairs: cast_slice(next(1)),
-            filter: next(2),
-            ascii: cast_slice(next(3)),
-            bytes: cast_slice(next(4)),
-            chars: cast_slice(next(5)),
-            cross: Cross::read(next(6)),
+            short_tokens: cast_slice(short_tokens),
+            pairs: cast_slice(pairs),
+            filter: filter_of(pairs).leak(), // kept as long as the words
+            ascii: cast_slice(next(2)),
+            bytes: cast_slice(next(3)),
+            chars: cast_slice(next(4)),
+            cross: Cross::read(next(5)),
             whole_numbers: lengths[SECTIONS] & 1 == 1,
             chars_come_first: lengths[SECTIONS] & 2 == 2,
             whole: None,
@@ -259,8 +261,8 @@ impl Tables {
     pub fn may_merge(&self, pair: &mut Pair) -> bool {
         let hash = hash_pair(pair.tokens);
         pair.bucket = bucket_of(hash, self.pairs.len());
-        let bit = hash as usize & (self.filter.len() * 64 - 1);
-        self.filter[bit >> 6] >> (bit & 63) & 1 == 1
+        let (word, bit) = bit_of(hash, self.filter.len());
+        self.filter[word] >> bit & 1 == 1
     }
 
     /// The bucket where [`Tables::find_merge`] starts, to be prefetched.
@@ -334,6 +336,24 @@ impl Tables {
 #[inline]
 fn bucket_of(hash: u64, buckets: usize) -> usize {
     (((hash >> 32) * buckets as u64) >> 32) as usize
+}
+
+/// The word and the bit of a hash in a filter of `words`, a power of two.
+#[inline]
+fn bit_of(hash: u64, words: usize) -> (usize, usize) {
+    let bit = hash as usize & (words * 64 - 1);
+    (bit >> 6, bit & 63)
+}
+
+/// The Bloom filter of the entries of a pair table.
+fn filter_of(entries: &[u64]) -> Vec<u64> {
+    let pairs = || entries.iter().filter(|&&entry| entry != u64::MAX).map(|&entry| entry >> TOKEN);
+    let mut filter = vec![0; (pairs().count() * 10 / 64).next_power_of_two()];
+    for pair in pairs() {
+        let (word, bit) = bit_of(hash_pair(pair), filter.len());
+        filter[word] |= 1_u64 << bit;
+    }
+    filter
 }
 
 #[inline]
