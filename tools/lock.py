@@ -28,7 +28,12 @@ MODULES = {"mcp": "recall_server"}
 PROXY = {"litellm": "litellm[proxy]", "agno": "agno[sqlite]"}
 """Packages whose tests need more than the extra installs."""
 
-ENGINES = {"arrow": ("duckdb>=2,<3", "pandas>=3,<4", "polars>=2,<3", "pyarrow>=22")}
+ENGINES = {
+    "arrow": (
+        *("daft>=0.6.14,<0.7", "duckdb>=2,<3", "pandas>=3,<4", "polars>=2,<3", "pyarrow>=22"),
+        *("pyspark>=4.3,<5", "ray[data]>=2.60,<3"),
+    )
+}
 """Packages of an extra's tests that the extra does not install."""
 
 ADAPTER_TESTS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,11 @@ import pytest
 pytest.importorskip("polars", reason="make adapters installs the engines")
 pytest.importorskip("duckdb", reason="make adapters installs the engines")
 pytest.importorskip("pandas", reason="make adapters installs the engines")
+pytest.importorskip("daft", reason="make adapters installs the engines")
+pytest.importorskip("ray", reason="make adapters installs the engines")
+pytest.importorskip("pyspark", reason="make adapters installs the engines")
+if shutil.which("java") is None:
+    pytest.skip("Spark needs a Java", allow_module_level=True)
 
 import polars as pl
 import pyarrow as pa
@@ -24,8 +30,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 def page() -> dict[str, Any]:
     """The names of the page's code, which was run."""
     names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.M | re.S):
-        exec(compile(block, PAGE.name, "exec"), names)
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.M | re.S)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # otherwise it writes a token into the home
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("DO_NOT_TRACK", "1")
+        for block in blocks:
+            exec(compile(block, PAGE.name, "exec"), names)
     return names
 
 
@@ -70,3 +81,16 @@ def test_pandas_gets_what_the_kernel_says(page: dict[str, Any], said: list[dict[
     assert page["refused"]["id"].tolist() == [3]
     counted = pa.table(trimtab.arrow.count(page["data"], column="session", model=page["MODEL"]))
     assert counted.to_pylist() == said
+
+
+def test_daft_gets_what_the_kernel_says(page: dict[str, Any], said: list[dict[str, Any]]) -> None:
+    assert [{name: row[name] for name in said[0]} for row in page["in_daft"]] == said
+
+
+def test_ray_gets_what_the_kernel_says(page: dict[str, Any], said: list[dict[str, Any]]) -> None:
+    assert [{name: row[name] for name in said[0]} for row in page["in_ray"]] == said
+
+
+def test_spark_gets_what_the_kernel_says(page: dict[str, Any], said: list[dict[str, Any]]) -> None:
+    expected = [(n + 1, row["tokens"], row["error"]) for n, row in enumerate(said)]
+    assert [tuple(row) for row in page["in_spark"]] == expected
