@@ -10,7 +10,7 @@ import pytest
 
 import trimtab
 from support.command import run
-from support.models import CLAUDE
+from support.models import CLAUDE, GPT
 from trimtab import config
 from trimtab.policies import POLICIES
 
@@ -83,6 +83,23 @@ def test_the_command_line_names_it_and_a_plan_goes_with_it(tmp_path: Path, monke
     applied = run("apply", *common, "--plan", "plan.md", "-o", "again.json")
     assert applied.returncode == 0, applied.stderr
     assert Path("again.json").read_text() == Path("out.json").read_text()
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai_responses"])
+def test_what_stood_before_a_providers_own_compaction_stays_behind_its_block(provider: str) -> None:
+    signed: dict[str, Any] = {"type": "compaction", "content": "What was said.", "signature": "c2lnbmVk"}
+    block = {"role": "assistant", "content": [signed]}
+    if provider == "openai_responses":
+        block = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VhbGVk" * 40}
+    before = {"role": "user", "content": "Begin. <keep>never push</keep>"}
+    messages = [before, block, *talk("<keep>ask first</keep>"), {"role": "user", "content": "Go on."}]
+    cm = trimtab.Compactor(CLAUDE if provider == "anthropic" else GPT, provider=provider)
+    done = cm.compact(messages, target_share=0.3)
+    assert done.messages[0] == block
+    written = text(done.messages[1])
+    for position, span in ((0, "never push"), (4, "ask first")):
+        assert f'<trimtab-kept message="{position}">{span}</trimtab-kept>' in written
+    assert trimtab.validate(done.messages, provider=provider) == []
 
 
 def test_fit_keeps_it_in_every_later_round() -> None:
