@@ -442,7 +442,7 @@ def _truthful(text, cut, match, category, more):
     return False
 
 
-ESCAPES = re.compile(r"\x1b(?:\[[ -?]*[@-~]|[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/].|[0-OQ-WYZ\\`-~])")  # ECMA-48
+ESCAPES = re.compile(r"\x1b(?:\[[ -?]*[@-~]|[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")  # ECMA-48
 
 
 def boundaries(text):

@@ -25,6 +25,7 @@ PIECES = st.sampled_from(
     [
         *("word", " ", "\n", "\n", "\r\n", "日本語", "é", "e\u0301", "👩‍👩‍👧", "🇩🇪", "👍🏽", "слово", "x" * 40),
         *("1 + 1", "\t", "\0", "…", "\x1b[38;5;196m", "\x1b]8;;https://example.com\x07", "\x1b]0;t\x1b\\", "[1 line"),
+        *("\x1b", "\x1b(", "\x1b[1"),
     ]
 )
 TEXTS = st.lists(PIECES, min_size=1, max_size=150).map("".join)

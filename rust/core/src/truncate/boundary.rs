@@ -96,7 +96,11 @@ fn escape_len(bytes: &[u8]) -> Option<usize> {
             // A control string ends with BEL, or with ESC and a backslash.
             Some(end + if bytes[end..].starts_with(b"\x1B\\") { 2 } else { usize::from(bytes[end] == BEL) })
         }
-        0x20..=0x2F => Some(3),
+        // Half of one at the end of a text, or before another character, is no sequence.
+        0x20..=0x2F => {
+            let between = bytes[1..].iter().take_while(|byte| matches!(byte, 0x20..=0x2F)).count();
+            bytes.get(1 + between).filter(|byte| matches!(byte, 0x30..=0x7E)).map(|_| 2 + between)
+        }
         0x30..=0x7E => Some(2),
         _ => None,
     }
@@ -125,6 +129,17 @@ mod tests {
                 let (low, high) = (floor(&text, at), ceil(&text, at));
                 assert_eq!(Some(&low), places.iter().rev().find(|&&place| place <= at), "{unit:?} {at}");
                 assert_eq!(Some(&high), places.iter().find(|&&place| place >= at), "{unit:?} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_an_escape_sequence_is_none() {
+        for half in
+            ["\u{1B}", "\u{1B},", "\u{1B}(é", "\u{1B}( ", "\u{1B}[", "\u{1B}[1", "\u{1B}[é", "\u{1B}]0;", "\u{1B}é"]
+        {
+            for at in (0..=half.len()).filter(|&at| half.is_char_boundary(at)) {
+                assert_eq!((floor(half, at), ceil(half, at)), (at, at), "{half:?}");
             }
         }
     }
