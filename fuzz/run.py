@@ -72,10 +72,10 @@ def built(root: Path) -> Path:
     return folder / host / "release"
 
 
-def fuzzed(binary: Path, seconds: int, *corpora: Path) -> tuple[bool, str]:
+def fuzzed(binary: Path, seconds: int, seed: int, *corpora: Path) -> tuple[bool, str]:
     """Fuzzes for so long, or until a crash; whether there was one, and all that was said. The first corpus grows."""
     corpora[0].mkdir(parents=True, exist_ok=True)
-    ways = [f"-max_total_time={seconds}", "-max_len=400", "-timeout=20", "-print_final_stats=1"]
+    ways = [f"-seed={seed}", f"-max_total_time={seconds}", "-max_len=400", "-timeout=20", "-print_final_stats=1"]
     where = [*map(str, corpora), f"-artifact_prefix={corpora[0].parent / binary.name}-"]
     ran = subprocess.run([str(binary), *ways, *where], capture_output=True, text=True, errors="replace", check=False)
     return ran.returncode != 0, ran.stderr
@@ -92,11 +92,11 @@ def told(name: str, said: str) -> str:
     return f"{name:<12}{runs:>10} runs{edges:>7} edges"
 
 
-def fuzz(names: list[str], seconds: int) -> int:
+def fuzz(names: list[str], seconds: int, seed: int) -> int:
     """Fuzzes each target in turn; the number of those that crashed."""
     binaries, crashed = built(ROOT), 0
     for name in names:
-        found, said = fuzzed(binaries / name, seconds, KEPT / "corpus" / name, ROOT / "fuzz" / "corpus" / name)
+        found, said = fuzzed(binaries / name, seconds, seed, KEPT / "corpus" / name, ROOT / "fuzz" / "corpus" / name)
         print(told(name, said), flush=True)
         if found:
             crashed += 1
@@ -104,7 +104,7 @@ def fuzz(names: list[str], seconds: int) -> int:
     return crashed
 
 
-def plant(names: list[str], seconds: int, *, seeded: bool) -> int:
+def plant(names: list[str], seconds: int, seed: int, *, seeded: bool) -> int:
     """Puts the bugs into a copy of the tree and fuzzes that; the number of bugs that were not found."""
     tree = KEPT / "planted"
     shutil.rmtree(tree, ignore_errors=True)
@@ -121,7 +121,7 @@ def plant(names: list[str], seconds: int, *, seeded: bool) -> int:
     for name in names:
         with tempfile.TemporaryDirectory() as corpus:
             seeds = [ROOT / "fuzz" / "corpus" / name] if seeded else []
-            found, said = fuzzed(binaries / name, seconds, Path(corpus) / name, *seeds)
+            found, said = fuzzed(binaries / name, seconds, seed, Path(corpus) / name, *seeds)
         missed += not found
         print(told(name, said), "found by" if found else "NOT FOUND", panic(said), flush=True)
     return missed
@@ -138,6 +138,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(TARGETS)}; without one, all")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--seed", type=int, default=0, help="of what is tried; 0 takes another one each time")
     parser.add_argument("--planted", action="store_true", help="in a copy with a bug for each target: it must be found")
     parser.add_argument("--unseeded", action="store_true", help="those bugs, from nothing")
     asked = parser.parse_args()
@@ -147,8 +148,8 @@ def main() -> int:
     KEPT.mkdir(parents=True, exist_ok=True)
     names = asked.targets or list(TARGETS)
     if asked.planted:
-        return plant(names, asked.seconds, seeded=not asked.unseeded)
-    return fuzz(names, asked.seconds)
+        return plant(names, asked.seconds, asked.seed, seeded=not asked.unseeded)
+    return fuzz(names, asked.seconds, asked.seed)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,12 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
     assert_eq!(found.lost, 5);
     // A list, in which a comma may stand behind what could not be read; behind it and a line's end none may.
     let list = [b"[\n\xff\n,\"a$\n", HI.as_bytes(), b"\n, ,\n", USE.as_bytes(), b"]\n,", GAVE.as_bytes()].concat();
-    for text in [text, list, damaged] {
+    let behind_nuls =
+        [HI.as_bytes(), b"\n\0\0[\n", HI.replace("\\n", "\n").as_bytes(), b",\n", &USE.as_bytes()[..40]].concat();
+    let found = read(&[&behind_nuls]);
+    assert_eq!(found.found.messages(), 2);
+    assert_eq!(places(&found).iter().map(|(line, ..)| *line).collect::<Vec<_>>(), [2, 2, 3, 5]);
+    for text in [text, list, damaged, behind_nuls] {
         let whole = read(&[&text]);
         for at in 0..text.len() {
             let mut reader = Reader::new(Counter::from(Encoding::O200k), None);

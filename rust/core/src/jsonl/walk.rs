@@ -87,6 +87,11 @@ impl Walk {
                 at += 1;
             }
             self.place.pass(&bytes[start..at]);
+            if matches!((bytes.get(at), self.list), (Some(b'['), None) | (Some(b']'), Some(_)))
+                && let Some((place, at)) = nuls.take()
+            {
+                tell(place, at, NULS_BEFORE, true); // now: a walk from them on would meet the bracket twice
+            }
             let next = match (bytes.get(at), self.list) {
                 (None, _) => return Ok(Through { bytes: at, is_dropping: false }),
                 (Some(b'['), None) => {
