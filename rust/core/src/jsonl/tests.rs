@@ -124,7 +124,7 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
     // A list, in which a comma may stand behind what could not be read; behind it and a line's end none may.
     let list = [b"[\n\xff\n,\"a$\n", HI.as_bytes(), b"\n, ,\n", USE.as_bytes(), b"]\n,", GAVE.as_bytes()].concat();
     let behind_nuls =
-        [HI.as_bytes(), b"\n\0\0[\n", HI.replace("\\n", "\n").as_bytes(), b",\n", &USE.as_bytes()[..40]].concat();
+        [GAVE.as_bytes(), b"\n\0\0[\n", HI.replace("\\n", "\n").as_bytes(), b",\n", &USE.as_bytes()[..40]].concat();
     let found = read(&[&behind_nuls]);
     assert_eq!(found.found.messages(), 2);
     assert_eq!(places(&found).iter().map(|(line, ..)| *line).collect::<Vec<_>>(), [2, 2, 3, 5]);
