@@ -80,9 +80,28 @@ def test_the_command_line_names_it_and_a_plan_goes_with_it(tmp_path: Path, monke
     )
     plan = run("plan", *common, "--target-share", "0.3", "--summary", "-o", "plan.md")
     assert "--keep-tag pin" in plan.stdout
-    applied = run("apply", *common, "--plan", "plan.md", "-o", "again.json")
+    applied = run("apply", "s.json", "--model", CLAUDE, "--plan", "plan.md", "-o", "again.json")
     assert applied.returncode == 0, applied.stderr
     assert Path("again.json").read_text() == Path("out.json").read_text()
+
+
+@pytest.mark.parametrize("tag", ["pin", "keep", ""])
+def test_a_plan_keeps_its_name_wherever_it_is_applied(tag: str) -> None:
+    messages = talk("<keep>not this</keep> <pin>this one</pin>")
+    cm = trimtab.Compactor(CLAUDE, keep_tag=tag)
+    plan = trimtab.Plan.from_json(cm.plan(messages, target_share=0.3).to_json())
+    assert ("keep_tag" in json.loads(plan.to_json())) is (tag != "keep")
+    for other in ("keep", "pin", ""):
+        applied = trimtab.Compactor(CLAUDE, keep_tag=other).compact(messages, plan=plan)
+        assert first(applied.messages).count("</trimtab-kept>") == (tag != "")
+        assert ("this one</trimtab-kept>" in first(applied.messages)) is (tag == "pin")
+
+
+@pytest.mark.parametrize("name", ["a b", "trimtab-kept", 7, None])
+def test_a_plan_with_another_name_is_refused(name: Any) -> None:
+    body = json.loads(trimtab.Compactor(CLAUDE).plan(talk(""), target_share=0.3).to_json())
+    with pytest.raises(trimtab.PlanError, match="keep_tag"):
+        trimtab.Plan.from_json(json.dumps(body | {"keep_tag": name}))
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai_responses"])

@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
         parser.add_argument(
             "--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT"
         )
-    add_keep_tag(parser)
+        add_keep_tag(parser)
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
     add_archive(parser)

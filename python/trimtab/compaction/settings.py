@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..ledger.columns import Ledger
     from ..models.model import WindowSource
+    from ..planning.plan import Plan
     from ..summarize import Writer
 
     Target = Callable[[Ledger], int]
@@ -168,11 +169,14 @@ class Settings:
         """Whether a server of Chat Completions reads ``cache_control`` for this model; OpenAI's own refuses it."""
         return not self.model.prompt.name.startswith("OpenAI")
 
-    def under(self, policy: Policy, counter: Counter | None = None) -> Settings:
+    def under(self, policy: Policy, counter: Counter | None = None, plan: Plan | None = None) -> Settings:
         """Return the settings with another policy and counter.
 
-        Without a counter, a policy without an estimate counts with the model's tokenizer.
+        Without a counter, a policy without an estimate counts with the model's tokenizer. A plan that is to be applied
+        keeps the spans of the tag that it was made with.
         """
+        if plan is not None and plan.keep_tag != policy.keep_tag:
+            policy = replace(policy, keep_tag=plan.keep_tag)
         counter = counter or (self.counter if policy.counter else self.model_counter)
         return replace(self, policy=policy, counter=counter)
 

@@ -300,6 +300,7 @@ def _plan(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...], re
         digest=costs.ledger.digest,
         provider=costs.ledger.provider,
         policy=policy.name,
+        keep_tag=policy.keep_tag,
     )
 
 

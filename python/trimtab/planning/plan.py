@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._repr import as_html, short
 from ..errors import PlanError
 from .edits import EDITS, Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate
+from .policy import KEEP_TAG, USUAL_TAG
 from .savings import Savings
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Plan:
         bytes_before: bytes of the messages in a request now.
         bytes_after: expected bytes, with a summary at its limit.
         bytes_limit: most bytes of the messages that the provider takes; None if no limit is known, and no bytes are.
+        keep_tag: the policy's tag of spans that stay word by word, for whoever applies the plan; empty for none.
     """
 
     __repr__ = short
@@ -88,6 +90,7 @@ class Plan:
     bytes_before: int = 0
     bytes_after: int = 0
     bytes_limit: int | None = None
+    keep_tag: str = USUAL_TAG
 
     @property
     def is_heavy(self) -> bool:
@@ -127,7 +130,10 @@ class Plan:
         return json.dumps({key: value for key, value in body.items() if "bytes" not in key}, ensure_ascii=False)
 
     def _body(self) -> dict[str, Any]:
-        return asdict(self) | {"version": self.version, "edits": [_written(edit) for edit in self.edits]}
+        body = asdict(self) | {"version": self.version, "edits": [_written(edit) for edit in self.edits]}
+        if self.keep_tag == USUAL_TAG:
+            del body["keep_tag"]  # a field that nearly no plan needs
+        return body
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -151,6 +157,8 @@ class Plan:
         body.pop("summary", None)
         body["edits"] = tuple(map(_parse_edit, body["edits"]))
         _check_fields(cls, body)
+        if not KEEP_TAG.fullmatch(body.get("keep_tag", USUAL_TAG)):
+            raise PlanError(f"not a plan: keep_tag is {body['keep_tag']!r}")
         try:
             return cls(**body | {"savings": savings and Savings(**savings)})
         except (ValueError, TypeError) as error:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 KEEP_TAG = re.compile(r"(?!trimtab-)[A-Za-z][A-Za-z0-9_-]{0,39}|", re.IGNORECASE)
 """Names of the tag that keeps a span; those of trimtab's own tags are none."""
 
+USUAL_TAG = "keep"
+"""The name, where nobody chooses one."""
+
 Step = Literal["offline", "drop", "truncate", "emergency", "stop", "error"]
 
 
@@ -64,7 +67,7 @@ class Policy:
     target: float = 0.40
     counter: Estimate | None = None
     place: Place = field(default_factory=Place)
-    keep_tag: str = "keep"
+    keep_tag: str = USUAL_TAG
     ingest: Ingest | None = None
     emergency: Emergency | None = None
     stages: tuple[Stage, ...] = ()

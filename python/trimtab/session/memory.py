@@ -521,7 +521,7 @@ class Memory:
         """
         from ..compaction.request import CompactionRequest  # noqa: PLC0415 - loaded with the first plan
 
-        settings = self.settings.under(policy or self.policy, counter)
+        settings = self.settings.under(policy or self.policy, counter, plan)
         given = call.messages if call.given is None else call.given
         taken = tuple(given) if copies and isinstance(given, list | tuple) else given
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
