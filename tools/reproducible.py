@@ -17,6 +17,8 @@ import zipfile
 from itertools import zip_longest
 from pathlib import Path
 
+from finish import finish, settings
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("one", "another-folder")
 
@@ -37,17 +39,12 @@ def output(*command: str, env: dict[str, str] | None = None, cwd: Path = ROOT) -
 def built(folder: Path, profile: str) -> Path:
     """Return the wheel of the commit, built in a folder."""
     output("git", "clone", "--quiet", str(ROOT), str(folder))
-    time = output("git", "log", "-1", "--format=%ct", cwd=folder)
-    for file in output("git", "ls-files", "-z", cwd=folder).split("\0"):
-        if file:  # maturin writes the times of the files into the wheel
-            os.utime(folder / file, (int(time), int(time)), follow_symlinks=False)
-    cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
-    paths = " ".join(f"--remap-path-prefix {path}={name}" for path, name in ((folder, "/trimtab"), (cargo, "/cargo")))
-    env = {**os.environ, "SOURCE_DATE_EPOCH": time, "RUSTFLAGS": paths, "CARGO_INCREMENTAL": "0"}
+    env = {**os.environ, **settings(folder)}
     env.pop("CARGO_TARGET_DIR", None)
     maturin = str(Path(sys.executable).with_name("maturin"))
     output(maturin, "build", "--locked", "--profile", profile, "--out", "made", env=env, cwd=folder)
     (wheel,) = (folder / "made").glob("*.whl")
+    finish(wheel)
     return wheel
 
 

@@ -17,6 +17,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from finish import finish, settings
+
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 LIMIT = 8_700_000
@@ -83,15 +85,16 @@ def has(triple: str) -> str:
 
 def build(target: Target, python: str) -> Path:
     """Build one wheel; return it."""
-    flags = os.environ.get("RUSTFLAGS", "")
-    env = {"RUSTFLAGS": f"{flags} {target.flags}".strip()} if target.flags else {}
+    env = settings(ROOT)
+    env["RUSTFLAGS"] = f"{env['RUSTFLAGS']} {target.flags}".strip()
     with tempfile.TemporaryDirectory(prefix="wheel-", dir=DIST) as folder:  # DIST may have one of that name
         run(
             *(tool("maturin"), "build", "--release", "--locked", "--zig", "--compatibility", target.platform),
-            *("--target", target.triple, "-i", f"python{python}", "--compression-level", "9", "--out", folder),
+            *("--target", target.triple, "-i", f"python{python}", "--out", folder),
             env=env,
         )
         (made,) = Path(folder).glob("*.whl")
+        finish(made)
         return made.replace(DIST / made.name)
 
 
