@@ -42,6 +42,7 @@ FRAMEWORKS = {
     "smolagents": "smolagents",
     "llama_index": "llama-index-core",
     "agno": "agno",
+    "crewai": "crewai",
     "agent_framework": "agent-framework-core",
 }
 """The package of each framework, by its file's name."""

@@ -30,6 +30,7 @@ OVERFLOWS = frozenset(
         "ModelContextWindowExceededError",  # pydantic-ai
         "ContextWindowExceededError",  # litellm
         "ContextWindowOverflowException",  # strands
+        "LLMContextLengthExceededError",  # crewai
     }
 )
 """Names of the frameworks' own errors for a prompt that is too long; their text may say less than the provider's."""
