@@ -36,6 +36,9 @@ ENGINES = {
 }
 """Packages of an extra's tests that the extra does not install."""
 
+PROGRAMS = {"codex": ("openai-codex-cli-bin>=0.163,<1",)}
+"""Programs whose hooks have tests of their name, like the extras; nobody installs them for us."""
+
 ADAPTER_TESTS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
 """Packages of the extra ``dev`` that the adapters' tests import."""
 
@@ -131,14 +134,14 @@ def module_of(extra: str) -> str:
 
 
 def frameworks() -> list[str]:
-    """Return the extras whose adapter has tests of its name; those of the clients run in ``make test``."""
-    return [name for name in project() if name and (TESTS / f"test_{module_of(name)}.py").exists()]
+    """Return programs, and extras whose adapter has tests of its name; those of the clients run in ``make test``."""
+    return [name for name in (*project(), *PROGRAMS) if name and (TESTS / f"test_{module_of(name)}.py").exists()]
 
 
 def adapter(extra: str) -> tuple[str, ...]:
     """Return the requirements of a framework's tests."""
     lines = project()
-    framework = [line.replace(extra, PROXY.get(extra, extra), 1) for line in lines[extra]]
+    framework = [line.replace(extra, PROXY.get(extra, extra), 1) for line in lines.get(extra, PROGRAMS.get(extra, ()))]
     framework += ENGINES.get(extra, ())
     return (*framework, *lines[""], *(line for line in lines["dev"] if name_of(line) in ADAPTER_TESTS))
 

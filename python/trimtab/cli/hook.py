@@ -1,4 +1,4 @@
-"""The verb hook: answers Claude Code's events, and puts itself into its settings."""
+"""The verb hook: answers the events of Claude Code and Codex, and puts itself into their settings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
-DESCRIPTION = """Protect Claude Code's sessions: archive each before its compaction, give back rules and open tasks
-after it, shorten large outputs of tools. Events are read from stdin as Claude Code sends them; whatever happens, they
-exit with 0, and refuse nothing."""
+DESCRIPTION = """Protect the sessions of Claude Code and Codex: archive each before its compaction, give back rules and
+open tasks after it, shorten large outputs of tools. Events are read from stdin as the agent sends them; whatever
+happens, they exit with 0, and refuse nothing."""
 EXAMPLES = (
     "trimtab hook install",
+    "trimtab hook install --codex --user",
     "trimtab hook install --mcp --truncate 4000 --tools Bash,Grep",
     "trimtab hook plugin -o trimtab-plugin",
     "trimtab hook uninstall",
@@ -46,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_truncate(actions.add_parser(EVENTS[2], help="shorten a large output; the whole stays in a file"), 4_000)
     command = actions.add_parser("archive", help="archive the copies of sessions that wait")
     add_archive(command)
-    command = actions.add_parser("install", help="add the hooks to this project's .claude/settings.local.json")
+    command = actions.add_parser("install", help="add the hooks to this project's settings")
     add_settings(command)
     command.add_argument("--on-resume", action="store_true", help="also give back when a session is resumed")
     about = "let the agent search the archive, by a server in .mcp.json; default: ask on a terminal"
@@ -62,6 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the options of a change of the settings."""
+    parser.add_argument("--codex", action="store_true", help="settings of Codex in place of Claude Code's")
     parser.add_argument("--user", action="store_true", help="the user's settings, for all projects")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 

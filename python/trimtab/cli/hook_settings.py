@@ -1,10 +1,11 @@
-"""Installs the hooks and the MCP server into Claude Code's settings, and takes them out again."""
+"""Installs the hooks into the settings of Claude Code or Codex, and takes them out again; the former's server too."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import json
+import os
 import shlex
 import sys
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def change(options: argparse.Namespace) -> int:
     """Show what changes in the settings, ask, and write them.
 
     Raises:
-        ValueError: a file is no JSON object of Claude Code's, or there is nobody to ask.
+        ValueError: a file is no JSON object of the agent's, or there is nobody to ask.
         OSError: one cannot be read or written.
     """
     installs = options.action == "install"
@@ -68,7 +69,7 @@ def change(options: argparse.Namespace) -> int:
     if options.yes or not changed:  # after the change: a reader that closes the pipe does not undo it
         _show(files, changed, installs=installs)
     if installs and changed:
-        _tell(has_server=len(files) > 1)
+        _tell(has_server=len(files) > 1, codex=options.codex)
     return OK
 
 
@@ -87,16 +88,16 @@ def _planned(options: argparse.Namespace, *, installs: bool) -> list[_File]:
     """Return the files: the settings, and the project's servers if they are changed too.
 
     Raises:
-        ValueError: a file is no JSON object of Claude Code's, or the user's servers were asked for.
+        ValueError: a file is no JSON object of the agent's, or what it cannot have was asked for.
         OSError: one cannot be read.
     """
-    path = Path.home() / ".claude" / "settings.json" if options.user else Path(".claude") / "settings.local.json"
-    files = [_file(path)]
+    files = [_file(_codex(options) if options.codex else _claude_code(options))]
     edit = partial(_with_hooks, options=options) if installs else _without_hooks
     _edit(files[0], edit, installs=installs)
-    if options.user:
+    if options.user or options.codex:
         if installs and options.mcp:
-            raise ValueError(f"--mcp is for one project; for all: {_by_hand('--scope user ')}")
+            by_hand = _by_hand(agent="codex") if options.codex else _by_hand("--scope user ")
+            raise ValueError(f"--mcp is for one project of Claude Code; by hand: {by_hand}")
         return files
     servers = _file(Path(".mcp.json"))
     if installs:
@@ -109,6 +110,22 @@ def _planned(options: argparse.Namespace, *, installs: bool) -> list[_File]:
         _edit(servers, _with_server if installs else _without_server, installs=installs)
         files.append(servers)
     return files
+
+
+def _claude_code(options: argparse.Namespace) -> Path:
+    return Path.home() / ".claude" / "settings.json" if options.user else Path(".claude") / "settings.local.json"
+
+
+def _codex(options: argparse.Namespace) -> Path:
+    """Return the file of Codex's hooks.
+
+    Raises:
+        ValueError: it was to shorten outputs, which a hook of Codex cannot.
+    """
+    if getattr(options, "truncate", None):
+        raise ValueError("--truncate is for Claude Code: a hook of Codex cannot change the output of a tool")
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") if options.user else Path(".codex")
+    return home / "hooks.json"
 
 
 def _file(path: Path) -> _File:
@@ -146,13 +163,16 @@ def _write(file: _File, *, installs: bool) -> None:
     write(str(file.kept), json.dumps({"path": str(file.path), "before": first, "after": file.after}))
 
 
-def _tell(*, has_server: bool) -> None:
+def _tell(*, has_server: bool, codex: bool) -> None:
     """Print where and how much is stored, and what remains to do."""
     place, size = stored()
     limit = f"{MAX_AGE_DAYS} days or {MAX_BYTES // 10**9} GB, readable by you alone"
     print_line(f"sessions are archived in {archive_path(archive_url())}")
     print_line(f"the hooks' files are in {place} ({size:,} bytes now), kept for {limit}")
-    if has_server:
+    if codex:
+        print_line("Codex runs a new hook after you have trusted it: /hooks, in Codex")
+        print_line(f"to let the agent search the archive: {_by_hand(agent='codex')}")
+    elif has_server:
         print_line("Claude Code asks once whether to use the server; .mcp.json has this machine's path of the program")
     else:
         print_line(f"to let the agent search the archive: {_by_hand()}")
@@ -160,8 +180,8 @@ def _tell(*, has_server: bool) -> None:
         print_line("the server needs the extra: pip install 'trimtab[mcp]'")
 
 
-def _by_hand(scope: str = "") -> str:
-    return f"claude mcp add {scope}{SERVER} -- {shlex.join([*_program(), 'mcp'])}"
+def _by_hand(scope: str = "", agent: str = "claude") -> str:
+    return f"{agent} mcp add {scope}{SERVER} -- {shlex.join([*_program(), 'mcp'])}"
 
 
 def _agreed(question: str) -> bool:
@@ -225,7 +245,7 @@ def _without_hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
 def _hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
     found = settings.get("hooks", {})
     if not isinstance(found, dict) or not all(isinstance(groups, list) for groups in found.values()):
-        raise ValueError(f"{path} holds no settings of Claude Code: mend its 'hooks' first; nothing was changed")
+        raise ValueError(f"{path} holds no settings of the agent: mend its 'hooks' first; nothing was changed")
     return found
 
 
@@ -250,7 +270,7 @@ def _servers(found: dict[str, Any], path: Path) -> dict[str, Any]:
     servers = found.get("mcpServers", {})
     if isinstance(servers, dict):
         return servers
-    raise ValueError(f"{path} holds no servers of Claude Code: mend its 'mcpServers' first; nothing was changed")
+    raise ValueError(f"{path} holds no servers of the agent: mend its 'mcpServers' first; nothing was changed")
 
 
 def _is_ours(server: object) -> bool:

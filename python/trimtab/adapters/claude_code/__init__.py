@@ -1,5 +1,5 @@
-"""Hooks of Claude Code: copy a session before its compaction, give back what it needs after it, shorten large outputs.
+"""Hooks of Claude Code and Codex: copy a session before its compaction, give back what it needs, shorten large outputs.
 
-Claude Code waits for each hook, and each runs in a new process: what it must not wait for (parsing, the archive) is
+The agent waits for each hook, and each runs in a new process: what it must not wait for (parsing, the archive) is
 done by a process of its own, from files in the folder of the user's data.
 """

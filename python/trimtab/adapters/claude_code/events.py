@@ -1,4 +1,4 @@
-"""Answers to Claude Code's events, each a function of the event's JSON; none of them refuses anything."""
+"""Answers to the events of Claude Code and Codex, each a function of the event's JSON; none refuses anything."""
 
 from __future__ import annotations
 
@@ -81,8 +81,12 @@ def session_start(event: Mapping[str, Any], *, on_resume: bool) -> dict[str, Any
     if copies := waiting(session):  # the archive is not done with them
         with open(copies[-1], "rb") as file:
             found = {**found, **facts(file)}
-    text = given(found, session)
+    text = given(found, session, in_bytes=_is_codex(event))
     return _output("SessionStart", additionalContext=text) if text else None
+
+
+def _is_codex(event: Mapping[str, Any]) -> bool:
+    return os.path.basename(str(event.get("transcript_path") or "")).startswith("rollout-")
 
 
 def note_session(project: str, session: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LIMIT = 9_000
-"""Characters of the whole; Claude Code takes 10,000 of a hook."""
+"""Characters of the whole; Claude Code takes 10,000 of a hook, Codex 10,000 bytes."""
 
 RULE = re.compile(
     r"\b(?:always|never|must(?:n['\u2019]t)?|do not|don['\u2019]t|make sure|ensure"
@@ -28,6 +28,9 @@ RULE = re.compile(
 NOT_TYPED = re.compile(
     r"^\s*(?:<(?:command-|local-command|system-reminder|bash-|task-)|Caveat: |\[Request interrupted)"
 )
+CODEX_WRITES = ("<", "# AGENTS.md instructions")
+"""How texts begin that Codex puts into the user's role."""
+
 FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 LENGTH = range(8, 400)
@@ -48,7 +51,24 @@ def entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         except ValueError:
             continue
         if isinstance(value, dict):
-            yield value
+            yield _of_codex(value) if isinstance(value.get("payload"), dict) else value
+
+
+def _of_codex(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line of a Codex rollout as Claude Code would have written it; without a message where it has none."""
+    payload = line["payload"] if line.get("type") == "response_item" else {}
+    if payload.get("type") == "function_call":
+        try:
+            arguments = json.loads(payload["arguments"])
+        except (KeyError, TypeError, ValueError):
+            return {}
+        block = {"type": "tool_use", "id": payload.get("call_id"), "name": payload.get("name"), "input": arguments}
+        return {"type": "assistant", "message": {"content": [block]}}
+    if payload.get("role") != "user" or not isinstance(payload.get("content"), list):
+        return {}
+    texts = [part.get("text") for part in payload["content"] if isinstance(part, dict)]
+    typed = [text for text in texts if isinstance(text, str) and not text.lstrip().startswith(CODEX_WRITES)]
+    return {"type": "user", "message": {"content": [{"type": "text", "text": text} for text in typed]}}
 
 
 def facts(lines: Iterable[bytes]) -> dict[str, list[str]]:
@@ -138,8 +158,8 @@ def _text(value: object) -> str:
     return " ".join(str(value).split())[:300] if isinstance(value, str | int) else ""
 
 
-def given(found: Mapping[str, Any], session: str) -> str:
-    """Return the text for the session, at most 9,000 characters; empty if there is nothing to give back."""
+def given(found: Mapping[str, Any], session: str, *, in_bytes: bool = False) -> str:
+    """Return the text for the session, at most 9,000 characters or bytes; empty if there is nothing to give back."""
     sections = (
         ("Pinned facts", [json.dumps(pin, ensure_ascii=False) for pin in _texts(found.get("pins"))]),
         ("Rules that the user typed", [json.dumps(rule, ensure_ascii=False) for rule in _texts(found.get("rules"))]),
@@ -153,9 +173,10 @@ def given(found: Mapping[str, Any], session: str) -> str:
             lines.append(f"\n{title}:")
             room -= len(title) + 40
         for item in items:
-            if len(item) + 3 <= room:
+            size = (len(item.encode(errors="surrogatepass")) if in_bytes else len(item)) + 3
+            if size <= room:
                 lines.append(f"- {item}")
-                room -= len(item) + 3
+                room -= size
             else:
                 left_out += 1
         if left_out:
