@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel wheels reproducible release-check test-musl check-crates check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check fields record nightly slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel wheels reproducible release-check test-musl check-crates check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check fields record nightly lint-bare slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -179,7 +179,10 @@ eval-summaries: evals/summaries.py .venv/dev .venv/release .venv/kit # what comp
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 
-nightly: slow full order clock adapters proof reliability memory memory-python test-portable test-aarch64 fuzz ## all that takes minutes or hours, on the release build
+nightly: ## all that takes minutes or hours, on the release build; goes on where it was interrupted; ARGS=proof for a part
+	@$(PYTHON) tools/nightly.py $(ARGS)
+
+lint-bare: # the core without its optional features
 	cargo clippy --locked -p trimtab-core --no-default-features --quiet -- -D warnings
 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/unit/counting/test_claude.py for one file
@@ -234,6 +237,9 @@ memory-python: .venv/dev # the extension under AddressSanitizer, gcc's; pymalloc
 
 fuzz: # a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
 	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)
+
+fuzz-%: # one fuzz target
+	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $*
 
 fuzz-short: ## a minute of all fuzz targets, as in CI, from one seed; `make fuzz` takes another one each time
 	@$(PYTHON) fuzz/run.py --seconds 7 --seed 1
