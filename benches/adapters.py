@@ -43,6 +43,7 @@ FRAMEWORKS = {
     "llama_index": "llama-index-core",
     "agno": "agno",
     "crewai": "crewai",
+    "inspect_ai": "inspect-ai",
     "agent_framework": "agent-framework-core",
 }
 """The package of each framework, by its file's name."""
