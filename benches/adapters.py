@@ -44,6 +44,7 @@ FRAMEWORKS = {
     "agno": "agno",
     "crewai": "crewai",
     "inspect_ai": "inspect-ai",
+    "openhands": "openhands-sdk",
     "agent_framework": "agent-framework-core",
 }
 """The package of each framework, by its file's name."""

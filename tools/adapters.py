@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
 
-from environment import LOCKS, ROOT, install, install_wheel, python_of
-from lock import frameworks, locks, module_of, name_of
+from environment import LOCKS, ROOT, install, install_wheel, make, python_of
+from lock import NEWER, frameworks, locks, module_of, name_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +30,20 @@ def versions(lock: Path, requirements: tuple[str, ...]) -> str:
     return ", ".join(f"{name} {found[name]}" for name in map(name_of, requirements) if name in found)
 
 
+def interpreter(extra: str) -> str | None:
+    """Return the interpreter of a framework; None where none on the path is new enough."""
+    wanted = NEWER.get(extra, "3")
+    if sys.version_info >= tuple(map(int, wanted.split("."))):
+        return sys.executable
+    found = shutil.which(f"python{wanted}")  # a shim that starts none is none
+    done = found and subprocess.run([found, "--version"], capture_output=True, check=False)
+    return found if done and not done.returncode else None
+
+
 def prepare(extra: str, lock: Path, folder: Path) -> None:
     """Install a framework's environment, and the wheel."""
     (wheel,) = (ROOT / "dist").glob("*.whl")
+    make(folder, interpreter(extra) or sys.executable)
     install(folder, lock)
     install_wheel(folder, wheel)
     print(versions(lock, locks()[f"adapter-{extra}"].requirements), flush=True)
@@ -54,6 +66,9 @@ def main() -> int:
     for extra in options.extra or (FEW if options.few else frameworks()):
         module, folder = module_of(extra), ROOT / ".venv" / f"adapter-{extra}"
         if options.bench and not (ROOT / "benches" / f"_adapters_{module}.py").exists():
+            continue
+        if interpreter(extra) is None:
+            print(f"{extra}: not run, it needs python{NEWER[extra]} on the path")
             continue
         prepare(extra, LOCKS / f"adapter-{extra}.txt", folder)
         if options.bench:

@@ -62,10 +62,10 @@ def run(command: list[str], what: str) -> str:
     raise SystemExit(f"{what}: the network failed {TRIES} times; nothing is wrong with the packages")
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, python: str = sys.executable) -> None:
     """Make an environment where there is none."""
     if not python_of(folder).exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "venv", folder], check=True)
 
 
 def uv() -> str:

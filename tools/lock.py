@@ -39,6 +39,9 @@ ENGINES = {
 PROGRAMS = {"codex": ("openai-codex-cli-bin>=0.163,<1",)}
 """Programs whose hooks have tests of their name, like the extras; nobody installs them for us."""
 
+NEWER = {"openhands": "3.12"}
+"""The Python of a framework that does not run on our oldest."""
+
 ADAPTER_TESTS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
 """Packages of the extra ``dev`` that the adapters' tests import."""
 
@@ -168,7 +171,7 @@ def locks() -> dict[str, Lock]:
         Lock("fields", (*lines[""], *SENDERS)),
         Lock("ctok", CTOK, alone=True, python="3.12"),
         Lock("claude-agent-sdk", CLAUDE_AGENT_SDK, alone=True),
-        *(Lock(f"adapter-{extra}", adapter(extra)) for extra in frameworks()),
+        *(Lock(f"adapter-{extra}", adapter(extra), python=NEWER.get(extra, "3.11")) for extra in frameworks()),
         *(Lock(f"client-{release}".replace("==", "-"), (release,)) for release in RELEASES),
     ]
     return {lock.name: lock for lock in found}

@@ -30,6 +30,7 @@ OVERFLOWS = frozenset(
         "ModelContextWindowExceededError",  # pydantic-ai
         "ContextWindowExceededError",  # litellm
         "ContextWindowOverflowException",  # strands
+        "LLMContextWindowExceedError",  # openhands
         "LLMContextLengthExceededError",  # crewai
     }
 )
