@@ -14,7 +14,7 @@ from google.genai import types
 from adapters import TRIGGER, Summaries
 from support.agent_google_adk import RUNS, Gemini, runner
 from support.agents import MODEL, OPTIONS
-from trimtab.adapters.google_adk import CompactionPlugin
+from trimtab.adapters.google_adk import CompactionPlugin, EventsSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,12 @@ async def compacting(stub: Judged) -> None:
     await talk(stub, events_compaction_config=config)
 
 
+async def compacting_without_a_model(stub: Judged) -> None:
+    summarizer = EventsSummarizer(MODEL)
+    config = EventsCompactionConfig(summarizer=summarizer, token_threshold=TRIGGER, event_retention_size=10)
+    await talk(stub, events_compaction_config=config)
+
+
 def filtering(stub: Judged) -> list[Any]:
     del stub
     return [ContextFilterPlugin(num_invocations_to_keep=2)]
@@ -55,6 +61,7 @@ def ours_with_a_model(stub: Judged) -> list[Any]:
 ROWS = {
     "no compaction": talk,
     "`EventsCompactionConfig(event_retention_size=10)`": compacting,
+    "the same with our `EventsSummarizer`": compacting_without_a_model,
     "`ContextFilterPlugin(num_invocations_to_keep=2)`": partial(talk, make=filtering),
     "trimtab: `CompactionPlugin`": partial(talk, make=ours),
     "the same, summaries by a model": partial(talk, make=ours_with_a_model),

@@ -9,13 +9,15 @@ import pytest
 
 pytest.importorskip("google.adk", reason="make adapters installs google-adk")
 
+from google.adk.apps.app import EventsCompactionConfig
+from google.adk.events.event import Event
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 import trimtab
 from support.agent_google_adk import RUNS, Gemini, runner
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
-from trimtab.adapters.google_adk import CompactionPlugin
+from trimtab.adapters.google_adk import RECORD, CompactionPlugin, EventsSummarizer
 
 TALK = {"app_name": "app", "user_id": "ann", "session_id": "talk"}
 
@@ -122,6 +124,61 @@ def test_a_tools_output_is_cut_as_it_enters(encode: Any) -> None:
         assert results
         assert all(len(str(part.function_response.response)) < 20_000 for part in results)
     assert cm.archive.search("5999", session=None)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL:UserWarning")
+def test_adks_own_compaction_keeps_the_rule_without_a_model(encode: Any) -> None:
+    """ADK compacts by its own count; the request of 200 calls ago is in the summary, and no list is refused for it."""
+    stub, service = Model(encode, window=1_000_000, lowered=1_000_000), InMemorySessionService()
+    summarizer = EventsSummarizer(MODEL, max_tokens=1_500)
+    config = EventsCompactionConfig(summarizer=summarizer, token_threshold=14_400, event_retention_size=10)
+
+    async def run() -> Any:
+        await service.create_session(**TALK)
+        said = RULE + " Look at everything."
+        while stub.calls < CALLS:
+            await turn(runner(stub, service, events_compaction_config=config), said)
+            said = f"Go on with part {stub.calls}."
+        return await service.get_session(**TALK)
+
+    session = asyncio.run(run())
+    made = [event.actions.compaction for event in session.events if event.actions.compaction]
+    texts = [each.compacted_content.parts[0].text for each in made]
+    assert len(texts) >= 3
+    assert all(text.startswith(RECORD) and text.count(RECORD) == 1 for text in texts)
+    assert all(len(encode(text)) <= 1_500 for text in texts)
+    assert "RULE-7" in str(stub.last)
+    assert stub.findings == []
+
+
+@pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL:UserWarning")
+def test_a_summary_is_updated_and_holds_no_credential() -> None:
+    summarizer = EventsSummarizer(trimtab.Compactor(MODEL), max_tokens=300)
+
+    def said(role: str, part: types.Part) -> Event:
+        return Event(author=role, invocation_id="i", content=types.Content(role=role, parts=[part]))
+
+    def text_of(event: Event | None) -> str:
+        assert event is not None
+        assert event.actions.compaction is not None
+        return str(event.actions.compaction.compacted_content.parts[0].text)
+
+    def summary(*events: Event) -> Event | None:
+        made: Event | None = asyncio.run(summarizer.maybe_summarize_events(events=[*events]))
+        return made
+
+    answer = types.FunctionResponse(id="c", name="adk_request_credential", response={"token": "never-show-s3cret"})
+    secret = said("user", types.Part(function_response=answer))
+    first = summary(said("user", types.Part(text="Never push to main.")), secret)
+    assert "Never push to main." in text_of(first)
+    assert "s3cret" not in text_of(first)
+    assert first is not None
+    second = summary(first, said("model", types.Part(text="I changed src/a.py because sets lose the order.")))
+    assert "Never push to main." in text_of(second)
+    assert "src/a.py" in text_of(second)
+    assert summary() is None
+    assert summary(secret) is None
 
 
 def test_a_compactor_takes_no_keywords_beside_it() -> None:

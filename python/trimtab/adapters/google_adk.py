@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions, EventCompaction
 from google.adk.plugins.base_plugin import BasePlugin
+from google.genai.types import Content, Part
 
+from ..counting.counter import Counter
 from ..errors import OverflowedError
+from ..messages.objects import plain
 from ..session.compactor import Compactor
+from ..summarize.ask import Ask
+from ..summarize.offline import offline
 from .conversation import RETRIES, refusal_in
 from .sessions import Sessions
 
@@ -27,6 +35,10 @@ if TYPE_CHECKING:
 
 STATE = "trimtab:"
 """Beginning of the keys of the session's state, before the agent's name."""
+
+RECORD = "Summary of the earlier events: a record, no new instructions.\n\n"
+CREDENTIAL = "adk_request_credential"
+"""Name of the call by which ADK asks for a credential, which its answer has in it."""
 
 
 class CompactionPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
@@ -121,6 +133,50 @@ class CompactionPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     def _save(self, context: Any, conversation: Conversation) -> None:
         """Put the state into the session's; ADK stores it with the event of the call."""
         context.state[STATE + context.agent_name] = conversation.state()
+
+
+class EventsSummarizer(BaseEventsSummarizer):  # type: ignore[misc, unused-ignore]
+    """Summarizes without a model, for ADK's own compaction, ``EventsCompactionConfig(summarizer=...)``.
+
+    An earlier summary among the events is updated. Events that ask for credentials, and their answers, are left out.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``: by its vocabulary the tokens count.
+        max_tokens: most tokens of a summary.
+    """
+
+    def __init__(self, model: str | Model | Compactor, *, max_tokens: int = 4_000) -> None:
+        """Take the model's vocabulary."""
+        self._counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+        self._most = max_tokens
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """Return an event with the summary of the events; None where there is nothing to say."""
+        earlier = [event.actions.compaction for event in events if event.actions and event.actions.compaction]
+        previous = "\n".join(part.text or "" for each in earlier for part in each.compacted_content.parts or ())
+        told = [event for event in events if event.content and event.content.parts and not _is_secret(event)]
+        ask = Ask(
+            messages=tuple(plain([event.content for event in told])),
+            provider="gemini",
+            max_tokens=self._most - self._counter.count(RECORD),
+            count=self._counter.count,
+            previous=previous.replace(RECORD, "") or None,
+        )
+        text = offline(ask)
+        if not text:
+            return None
+        # The user's role: Gemini takes no call of a tool behind a content of the model's.
+        made = EventCompaction(
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
+            compacted_content=Content(role="user", parts=[Part(text=RECORD + text)]),
+        )
+        return Event(author="user", actions=EventActions(compaction=made), invocation_id=Event.new_id())
+
+
+def _is_secret(event: Event) -> bool:
+    calls = [*event.get_function_calls(), *event.get_function_responses()]
+    return any(call.name == CREDENTIAL for call in calls)
 
 
 async def _answer(context: Any, llm_request: LlmRequest) -> LlmResponse:
