@@ -12,7 +12,7 @@ from inspect_ai.model import CompactionAuto, CompactionEdit, CompactionSummary, 
 from adapters import TRIGGER, Summaries
 from support.agent_inspect_ai import agent, chat, evaluate
 from support.agents import MODEL, OPTIONS
-from trimtab.adapters.inspect_ai import Compaction
+from trimtab.adapters.inspect_ai import CompactionTrimtab
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +66,11 @@ def edit(stub: Judged) -> Any:
 
 def ours(stub: Judged) -> Any:
     del stub
-    return Compaction(MODEL, **OPTIONS)
+    return CompactionTrimtab(MODEL, **OPTIONS)
 
 
 def ours_with_a_model(stub: Judged) -> Any:
-    return Compaction(MODEL, summarizer=stub.summarize, **OPTIONS)
+    return CompactionTrimtab(MODEL, summarizer=stub.summarize, **OPTIONS)
 
 
 ROWS = {
@@ -79,6 +79,6 @@ ROWS = {
     "`CompactionAuto`": partial(talk, make=auto),
     "`CompactionTrim`": partial(talk, make=trim),
     "`CompactionEdit`": partial(talk, make=edit),
-    "trimtab: `Compaction`": partial(talk, make=ours),
+    "trimtab: `CompactionTrimtab`": partial(talk, make=ours),
     "the same, summaries by a model": partial(talk, make=ours_with_a_model),
 }

@@ -20,7 +20,7 @@ os.environ |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNE
 from openhands.sdk.context.condenser import LLMSummarizingCondenser
 
 from support.agent_openhands import agent, chat, conversation
-from trimtab.adapters.openhands import Condenser
+from trimtab.adapters.openhands import TrimtabCondenser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,13 +51,13 @@ def own(stub: Judged, **options: int) -> LLMSummarizingCondenser:
     return LLMSummarizingCondenser(llm=model, **options)
 
 
-def ours(stub: Judged) -> Condenser:
+def ours(stub: Judged) -> TrimtabCondenser:
     del stub
-    return Condenser(MODEL, **OPTIONS)
+    return TrimtabCondenser(MODEL, **OPTIONS)
 
 
-def ours_with_a_model(stub: Judged) -> Condenser:
-    return Condenser(MODEL, summarizer=stub.summarize, **OPTIONS)
+def ours_with_a_model(stub: Judged) -> TrimtabCondenser:
+    return TrimtabCondenser(MODEL, summarizer=stub.summarize, **OPTIONS)
 
 
 ROWS = {
@@ -68,6 +68,6 @@ ROWS = {
     "`LLMSummarizingCondenser(max_size=10_000, max_tokens=14_400)`": partial(
         talk, make=partial(own, max_size=10_000, max_tokens=TRIGGER)
     ),
-    "trimtab: `Condenser`": partial(talk, make=ours),
+    "trimtab: `TrimtabCondenser`": partial(talk, make=ours),
     "the same, summaries by a model": partial(talk, make=ours_with_a_model),
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
+if find_spec("crewai") is None:  # else others of the process lose their traces
+    pytest.skip("make adapters installs crewai", allow_module_level=True)
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
-pytest.importorskip("crewai", reason="make adapters installs crewai")
 
 from crewai import Crew, Task
 

@@ -38,7 +38,7 @@ import support.agents
 import trimtab
 from support.agent_inspect_ai import agent, chat, evaluate, look, turns
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, run_page
-from trimtab.adapters.inspect_ai import Compaction
+from trimtab.adapters.inspect_ai import CompactionTrimtab
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Inspect leaves streams of anyio open
 
@@ -85,15 +85,15 @@ def states(log: Any) -> dict[str, Any]:
 def test_an_agent_stays_within_its_window(collapses: bool, encode: Any, tmp_path: Path) -> None:
     """250 calls, an overflow in the middle, and in each turn an agent that has only the sample and the archive."""
     stub, where, said = Model(encode), f"sqlite:///{tmp_path / 'archive.db'}", RULE + " Look at everything."
-    used: list[Compaction] = []
+    used: list[CompactionTrimtab] = []
 
     def requests() -> Any:
         yield said
         while stub.calls < CALLS:
             yield f"Go on with part {stub.calls}."
 
-    def compaction() -> Compaction:
-        used.append(Compaction(MODEL, archive=where, **OPTIONS))
+    def compaction() -> CompactionTrimtab:
+        used.append(CompactionTrimtab(MODEL, archive=where, **OPTIONS))
         return used[-1]
 
     model = chat(stub, collapses=collapses)
@@ -103,7 +103,7 @@ def test_an_agent_stays_within_its_window(collapses: bool, encode: Any, tmp_path
     ((name, state),) = states(log).items()
     assert 5 <= len(used[-1].compactor.session(name, state).history(None)) < 80
     assert used[-1].compactor.archive.search("everything", session=name)
-    assert {event.metadata["strategy"] for event in found(log)} == {"Compaction"}
+    assert {event.metadata["strategy"] for event in found(log)} == {"CompactionTrimtab"}
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_one_agent_goes_on_after_each_refusal(lowered: int, encode: Any, tmp_pat
             return True
         return f"Go on with part {stub.calls}." if stub.calls < CALLS else False
 
-    running = agent(Compaction(MODEL, summarizer=summarizer, **OPTIONS), on_continue=go_on)
+    running = agent(CompactionTrimtab(MODEL, summarizer=summarizer, **OPTIONS), on_continue=go_on)
     log = asyncio.run(evaluate(chat(stub), RULE + " Look at everything.", running, tmp_path))
     assert (stub.invalid, stub.calls >= CALLS) == (0, True)
     assert max(stub.prompts) <= OPTIONS["window"] - OPTIONS["max_output"]
@@ -128,7 +128,7 @@ def test_one_agent_goes_on_after_each_refusal(lowered: int, encode: Any, tmp_pat
     assert "RULE-7" in str(stub.last)
 
 
-def compacted(strategy: Compaction, model: Any, messages: list[Any]) -> list[Any]:
+def compacted(strategy: CompactionTrimtab, model: Any, messages: list[Any]) -> list[Any]:
     made, added = asyncio.run(strategy.compact(model, messages, []))
     assert added is None
     return made
@@ -149,7 +149,7 @@ def talk(*, result: str = "7 " * 9_000, **about: Any) -> list[Any]:
 
 def test_untouched_messages_stay_the_same_objects_and_edited_ones_keep_the_rest(encode: Any) -> None:
     given = talk()
-    made = compacted(Compaction(MODEL, **OPTIONS), chat(Model(encode)), given)
+    made = compacted(CompactionTrimtab(MODEL, **OPTIONS), chat(Model(encode)), given)
     assert [a is b for a, b in zip(made, given, strict=True)] == [True, True, True, True, False, True, True]
     assert (made[4].function, made[4].tool_call_id, made[4].metadata) == ("look", "a", {"kept": 1})
     assert made[4].id != given[4].id
@@ -162,7 +162,7 @@ def test_contents_of_every_kind_are_read_and_written(encode: Any) -> None:
     given = talk(result="", error=failed, said=[ContentText(text="now"), searched])
     given[1].content = [ContentText(text="see"), ContentImage(image=PNG)]
     given[-1].content = [ContentAudio(audio=WAV, format="wav"), ContentDocument(document=PDF)]
-    made = compacted(Compaction(MODEL, **OPTIONS), chat(Model(encode)), given)
+    made = compacted(CompactionTrimtab(MODEL, **OPTIONS), chat(Model(encode)), given)
     kept = {message.id for message in made}
     assert {given[n].id for n in (0, 1, 6)} <= kept
     (cut,) = [message for message in made if message.role == "tool"]
@@ -171,7 +171,7 @@ def test_contents_of_every_kind_are_read_and_written(encode: Any) -> None:
 
 
 def test_a_list_below_the_threshold_is_compacted_when_inspect_says_so(encode: Any) -> None:
-    strategy, given = Compaction(MODEL, **OPTIONS), talk(result=" ".join(map(str, range(2_000))))
+    strategy, given = CompactionTrimtab(MODEL, **OPTIONS), talk(result=" ".join(map(str, range(2_000))))
     assert strategy.compactor.count([{"role": "user", "content": given[4].content}]) < strategy.threshold / 2
     made = compacted(strategy, chat(Model(encode)), given)
     assert len(made[4].content) < 0.7 * len(given[4].content)
@@ -202,7 +202,7 @@ def test_the_usage_of_the_last_call_is_recorded(encode: Any) -> None:
         model = chat(Dear(encode))
         said = [ChatMessageSystem(content="Be good."), ChatMessageUser(content="go " * 6_000, source="input")]
         messages = await called(model, said, "7 " * 9_000)
-        await Compaction(MODEL, **OPTIONS).compact(model, messages, [])
+        await CompactionTrimtab(MODEL, **OPTIONS).compact(model, messages, [])
         return state_of(messages)["forecast"]["unseen"]
 
     assert 550 < asyncio.run(run()) < 650
@@ -211,7 +211,7 @@ def test_the_usage_of_the_last_call_is_recorded(encode: Any) -> None:
 def test_a_refusal_lowers_the_threshold_and_is_answered_once(encode: Any) -> None:
     async def run() -> None:
         model = chat(Model(encode, window=9_000, lowered=9_000))
-        strategy = Compaction(MODEL, window=15_000, max_output=2_000)
+        strategy = CompactionTrimtab(MODEL, window=15_000, max_output=2_000)
         assert strategy.threshold == 10_400
         messages = talk(result=" ".join(map(str, range(3_000))))
         output = await model.generate(messages)
@@ -219,15 +219,15 @@ def test_a_refusal_lowers_the_threshold_and_is_answered_once(encode: Any) -> Non
         smaller, _ = await strategy.compact(model, messages, [])
         assert (await model.generate(smaller)).stop_reason == "tool_calls"
         assert state_of(messages)["limits"][0] == 7_000
-        assert strategy.threshold == Compaction(MODEL, window=15_000, max_output=2_000).threshold == 4_000
-        assert Compaction(MODEL, **OPTIONS).threshold == 14_400
+        assert strategy.threshold == CompactionTrimtab(MODEL, window=15_000, max_output=2_000).threshold == 4_000
+        assert CompactionTrimtab(MODEL, **OPTIONS).threshold == 14_400
 
     asyncio.run(run())
 
 
 def test_an_agent_ends_as_inspect_says_where_too_little_can_leave(encode: Any, tmp_path: Path) -> None:
     stub = Model(encode, window=2_100, lowered=2_100)
-    log = asyncio.run(evaluate(chat(stub), "go " * 300, agent(Compaction(MODEL, **OPTIONS)), tmp_path))
+    log = asyncio.run(evaluate(chat(stub), "go " * 300, agent(CompactionTrimtab(MODEL, **OPTIONS)), tmp_path))
     assert (stub.calls, stub.refused) == (0, 1)
     assert log.samples[0].output.stop_reason == "model_length"
 
@@ -237,13 +237,13 @@ def test_another_error_of_the_model_is_raised(encode: Any, tmp_path: Path) -> No
         def answer(self, *_: Any, **__: Any) -> Any:
             raise RuntimeError("rate limit reached")
 
-    task = Task(dataset=[Sample(input="go")], solver=agent(Compaction(MODEL)))
+    task = Task(dataset=[Sample(input="go")], solver=agent(CompactionTrimtab(MODEL)))
     (log,) = run_eval(task, model=chat(Broken(encode)), log_dir=str(tmp_path))
     assert "rate limit reached" in log.samples[0].error.message
 
 
 def test_epochs_of_a_sample_do_not_mix(encode: Any, tmp_path: Path) -> None:
-    stub, strategy = Model(encode), Compaction(MODEL, **OPTIONS)
+    stub, strategy = Model(encode), CompactionTrimtab(MODEL, **OPTIONS)
     said = [ChatMessageUser(content="Look at everything.")]
     task = Task(dataset=[Sample(input=said)], solver=agent(strategy), epochs=2)
     (log,) = run_eval(task, model=chat(stub), log_dir=str(tmp_path))
@@ -272,7 +272,7 @@ def test_a_checkpoint_of_list_and_store_is_enough_to_go_on(collapses: bool, enco
         messages = grown(talk()[:2], 60)
         first = messages[1]
         for n in range(1, 5):
-            strategy = Compaction(MODEL, **OPTIONS)
+            strategy = CompactionTrimtab(MODEL, **OPTIONS)
             messages, _ = await strategy.compact(model, messages, [])
             assert state_of([first, first])["rounds"] == n
             assert [message.content for message in apart(messages)].count("see") == 1
@@ -292,9 +292,9 @@ def apart(messages: list[Any]) -> list[Any]:
 
 def test_a_compactor_has_its_own_settings() -> None:
     with pytest.raises(TypeError, match="window"):
-        Compaction(trimtab.Compactor(MODEL), window=9_000)
+        CompactionTrimtab(trimtab.Compactor(MODEL), window=9_000)
     compactor = trimtab.Compactor(MODEL, provider="openai_chat", **OPTIONS)
-    assert Compaction(compactor).compactor is compactor
+    assert CompactionTrimtab(compactor).compactor is compactor
 
 
 def test_the_page_runs(encode: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from importlib.util import find_spec
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+if find_spec("openhands") is None:
+    pytest.skip("make adapters installs openhands-sdk", allow_module_level=True)
 os.environ |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1"}  # it fetches a table at import
-pytest.importorskip("openhands.sdk", reason="make adapters installs openhands-sdk")
 
 from litellm import RateLimitError
 from openhands.sdk import LLM, Tool
@@ -36,7 +38,7 @@ from support.agent_openhands import (
     system,
 )
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, run_page
-from trimtab.adapters.openhands import Condenser, TrimtabCondensation, TrimtabMessage
+from trimtab.adapters.openhands import TrimtabCondensation, TrimtabCondenser, TrimtabMessage
 
 BYTES = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PNG = f"data:image/png;base64,{BYTES}"
@@ -73,7 +75,7 @@ def test_an_agent_stays_within_its_window(how: str, encode: Any, tmp_path: Any) 
     async def run() -> int:
         says, done = RULE + " Look at everything.", 0
         while stub.calls < CALLS:
-            condenser = Condenser(MODEL, summarizer=summarizer, archive=where, **OPTIONS)
+            condenser = TrimtabCondenser(MODEL, summarizer=summarizer, archive=where, **OPTIONS)
             with condenser.compactor as cm:
                 talk = conversation(agent(chat(stub), condenser=condenser), tmp_path)
                 talk.send_message(says)
@@ -97,7 +99,7 @@ def test_a_resumed_conversation_goes_on_from_the_state_in_its_log(encode: Any, t
     stub = Model(encode, lowered=20_000)
     for turn in range(3):
         stub.window = stub.lowered = 20_000 if turn == 0 else 9_000
-        talk = conversation(agent(chat(stub), condenser=Condenser(MODEL, **OPTIONS)), tmp_path)
+        talk = conversation(agent(chat(stub), condenser=TrimtabCondenser(MODEL, **OPTIONS)), tmp_path)
         talk.send_message("Go on.")
         refused = stub.refused
         talk.run()
@@ -120,7 +122,7 @@ def test_untouched_events_stay_the_same_objects_and_edited_ones_keep_the_rest() 
         said("go on", ImageContent(image_urls=[PNG])),
     ]
     view = View(events=[*events])
-    resulting = applied(Condenser(MODEL, **OPTIONS).condense(view), events)
+    resulting = applied(TrimtabCondenser(MODEL, **OPTIONS).condense(view), events)
     assert view.events == events
     assert [event for event in resulting if not isinstance(event, TrimtabMessage)] == [*events[:2], *events[6:]]
     assert all(a is b for a, b in zip(resulting[-3:], events[-3:], strict=True))
@@ -129,7 +131,7 @@ def test_untouched_events_stay_the_same_objects_and_edited_ones_keep_the_rest() 
     assert (cut.role, cut.name, cut.tool_call_id) == ("tool", "look", "a")
     assert len(cut.content[0].text) < 9_000
     assert small == events[5].to_llm_message()
-    assert Condenser(MODEL, **OPTIONS).condense(small_view := View(events=events[6:])) is small_view
+    assert TrimtabCondenser(MODEL, **OPTIONS).condense(small_view := View(events=events[6:])) is small_view
 
 
 def test_a_block_of_thinking_is_one_unit() -> None:
@@ -144,7 +146,7 @@ def test_a_block_of_thinking_is_one_unit() -> None:
         *third,
         result(third[0], "small"),
     ]
-    resulting = applied(Condenser(MODEL, **OPTIONS).condense(View(events=[*events])), events)
+    resulting = applied(TrimtabCondenser(MODEL, **OPTIONS).condense(View(events=[*events])), events)
     assert [isinstance(event, TrimtabMessage) for event in resulting] == [False, False, *[True] * 4, False, False]
     assert resulting[2].message.thinking_blocks[0].signature == "signed"
 
@@ -153,7 +155,7 @@ def test_arguments_are_cut_and_thinking_that_is_signed_with_them_leaves() -> Non
     long = "word " * 3_000
     rounds = [answer(f"{n}", f"{n}", thinking="hm", arguments=f'{{"n": "{long}"}}') for n in range(8)]
     events = [system(), said("see"), *(each for (call,) in rounds for each in (call, result(call, "small")))]
-    resulting = applied(Condenser("claude-sonnet-5-5", **OPTIONS).condense(View(events=[*events])), events)
+    resulting = applied(TrimtabCondenser("claude-sonnet-5-5", **OPTIONS).condense(View(events=[*events])), events)
     sent = [event.to_llm_message() for event in resulting if event.to_llm_message().role == "assistant"]
     assert len(sent) == 8
     assert not any(message.thinking_blocks for message in sent)
@@ -161,7 +163,7 @@ def test_arguments_are_cut_and_thinking_that_is_signed_with_them_leaves() -> Non
 
 
 def test_a_request_of_the_user_leaves_half_and_a_window_as_it_is(encode: Any, tmp_path: Any) -> None:
-    condenser = Condenser(MODEL, **OPTIONS)
+    condenser = TrimtabCondenser(MODEL, **OPTIONS)
     talk = conversation(agent(chat(Model(encode)), condenser=PipelineCondenser(condensers=[condenser])), tmp_path)
     talk.send_message("hi")
     talk.condense()
@@ -176,7 +178,7 @@ def test_a_request_of_the_user_leaves_half_and_a_window_as_it_is(encode: Any, tm
 
 
 def test_one_condensation_is_not_followed_by_another() -> None:
-    condenser, last = Condenser(MODEL, **OPTIONS), said("go on")
+    condenser, last = TrimtabCondenser(MODEL, **OPTIONS), said("go on")
     for kind in (TrimtabCondensation, View):
         rounds = [answer(f"{kind.__name__}{n}", f"{kind.__name__}{n}") for n in range(30)]
         events = [system("0"), said("see"), *(each for (call,) in rounds for each in (call, result(call, "7 " * 600)))]
@@ -186,7 +188,9 @@ def test_one_condensation_is_not_followed_by_another() -> None:
 
 
 def test_too_little_can_leave_after_a_refusal(encode: Any, tmp_path: Any) -> None:
-    talk = conversation(agent(chat(Model(encode, 2_300, 2_300)), condenser=Condenser(MODEL, **OPTIONS)), tmp_path)
+    talk = conversation(
+        agent(chat(Model(encode, 2_300, 2_300)), condenser=TrimtabCondenser(MODEL, **OPTIONS)), tmp_path
+    )
     talk.send_message("go " * 3_000)
     with pytest.raises(ConversationRunError, match="nothing can leave") as caught:
         talk.run()
@@ -200,7 +204,7 @@ def test_another_error_of_the_model_requests_nothing(encode: Any, tmp_path: Any)
                 raise RateLimitError("slow down", llm_provider="openai", model="gpt-4o")
             return super().answer(*given, **options)
 
-    talk = conversation(agent(chat(Broken(encode)), condenser=Condenser(MODEL, **OPTIONS)), tmp_path)
+    talk = conversation(agent(chat(Broken(encode)), condenser=TrimtabCondenser(MODEL, **OPTIONS)), tmp_path)
     talk.send_message("go")
     talk.run()
     talk.send_message("go on")
@@ -214,14 +218,14 @@ def test_another_error_of_the_model_requests_nothing(encode: Any, tmp_path: Any)
 def test_the_usage_of_each_answer_is_recorded_once(encode: Any, tmp_path: Any, monkeypatch: Any) -> None:
     stub, recorded = Model(encode), []
     monkeypatch.setattr(trimtab.Session, "record", lambda _, usage: recorded.append(usage["input_tokens"]))
-    talk = conversation(agent(chat(stub), condenser=Condenser(MODEL, **OPTIONS)), tmp_path)
+    talk = conversation(agent(chat(stub), condenser=TrimtabCondenser(MODEL, **OPTIONS)), tmp_path)
     talk.send_message("go")
     talk.run()
     assert recorded == stub.prompts[:-1]
 
 
 def test_the_models_own_window_counts_where_no_table_has_the_model(encode: Any, tmp_path: Any) -> None:
-    condenser, stub = Condenser("of-my-own", max_output=2_000), Model(encode, 17_000, 17_000)
+    condenser, stub = TrimtabCondenser("of-my-own", max_output=2_000), Model(encode, 17_000, 17_000)
     talk = conversation(agent(chat(stub, max_input_tokens=17_000), condenser=condenser), tmp_path)
     talk.send_message("go")
     talk.run()
@@ -229,7 +233,7 @@ def test_the_models_own_window_counts_where_no_table_has_the_model(encode: Any, 
 
 
 def test_two_conversations_of_one_agent_do_not_mix(encode: Any, tmp_path: Any) -> None:
-    condenser = Condenser(MODEL, **OPTIONS)
+    condenser = TrimtabCondenser(MODEL, **OPTIONS)
     running = agent(chat(Model(encode, lowered=20_000)), condenser=condenser)
     names = [UUID(int=1), UUID(int=2)]
     for name in names:
@@ -242,7 +246,10 @@ def test_two_conversations_of_one_agent_do_not_mix(encode: Any, tmp_path: Any) -
 
 
 def test_a_fork_has_a_session_of_its_own(encode: Any, tmp_path: Any, monkeypatch: Any) -> None:
-    model, condenser = chat(Model(encode)), Condenser(trimtab.Compactor(MODEL, provider="openai_chat", **OPTIONS))
+    model, condenser = (
+        chat(Model(encode)),
+        TrimtabCondenser(trimtab.Compactor(MODEL, provider="openai_chat", **OPTIONS)),
+    )
     monkeypatch.setattr(LLM, "_atransport_call", lambda _, **options: Chat._atransport_call(model, **options))
     talk = conversation(agent(model, condenser=condenser), tmp_path)
     talk.send_message("go")
@@ -257,14 +264,14 @@ def test_a_fork_has_a_session_of_its_own(encode: Any, tmp_path: Any, monkeypatch
 
 
 def test_a_stored_agent_has_the_model_and_the_plain_options() -> None:
-    given = Condenser(MODEL, summarizer=Summarizer(), **OPTIONS)
+    given = TrimtabCondenser(MODEL, summarizer=Summarizer(), **OPTIONS)
     stored = given.model_dump(mode="json")
-    assert stored == {"kind": "Condenser", "model": MODEL, "options": OPTIONS}
+    assert stored == {"kind": "TrimtabCondenser", "model": MODEL, "options": OPTIONS}
     revived = CondenserBase.model_validate(stored)
-    assert isinstance(revived, Condenser)
+    assert isinstance(revived, TrimtabCondenser)
     assert revived.compactor.window == OPTIONS["window"]
     with pytest.raises(TypeError, match="window"):
-        Condenser(trimtab.Compactor(MODEL), window=9_000)
+        TrimtabCondenser(trimtab.Compactor(MODEL), window=9_000)
 
 
 def test_a_condensation_is_shown_like_those_of_openhands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ SHARE = 0.6
 MESSAGE: TypeAdapter[Any] = TypeAdapter(ChatMessage)
 
 
-class Compaction(CompactionStrategy):  # type: ignore[misc, unused-ignore]
+class CompactionTrimtab(CompactionStrategy):  # type: ignore[misc, unused-ignore]
     """Compacts an agent's messages, for ``react(compaction=...)`` and ``compaction(...)`` of Inspect.
 
     System text, tools and the sample's input stay, and count. The usage of the last call is recorded, and a refused

@@ -83,7 +83,7 @@ class TrimtabCondensation(Condensation):  # type: ignore[misc, unused-ignore]
 EVENT_VISUALIZATION_CONFIG[TrimtabCondensation] = EVENT_VISUALIZATION_CONFIG[Condensation]  # it has exact classes alone
 
 
-class Condenser(PipelinableCondenserBase):  # type: ignore[misc, unused-ignore]
+class TrimtabCondenser(PipelinableCondenserBase):  # type: ignore[misc, unused-ignore]
     """Keeps the view of each conversation inside the model's context window.
 
     System prompt and tools count. After a call that the provider refused as too long, the view shrinks.
