@@ -32,10 +32,10 @@ PARTS = {
     "lint-bare": "the core without its optional features",
     "memory": "the engine under AddressSanitizer and valgrind",
     "memory-python": "the extension under AddressSanitizer",
-    "fuzz-claude+fuzz-engine": "ten minutes of each fuzz target",
-    "fuzz-jsonl+fuzz-media": "the same",
-    "fuzz-rules+fuzz-shapes": "the same",
-    "fuzz-truncation+fuzz-zones": "the same",
+    "fuzz-claude+fuzz-engine": "ten minutes of each",
+    "fuzz-jsonl+fuzz-media": "ten minutes of each",
+    "fuzz-rules+fuzz-shapes": "ten minutes of each",
+    "fuzz-truncation+fuzz-zones": "ten minutes of each",
 }
 """Targets of the Makefile, two side by side where a plus stands, and what they show; builds of one profile together."""
 

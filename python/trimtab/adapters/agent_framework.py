@@ -7,7 +7,7 @@ stands around each model call, has all of them, and the framework's history stay
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_framework import ChatMiddleware, Content, Message, ResponseStream
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..session.call import Fitted
     from .conversation import Conversation
 
-PROVIDER = "anthropic"
+PROVIDER: Final = "anthropic"
 """The shape of the messages, whatever the provider of the model."""
 
 UNSIGNED = "none"
@@ -50,9 +50,7 @@ class CompactionChatMiddleware(ChatMiddleware):
 
     def __init__(self, model: str | Model | Compactor, **options: Any) -> None:
         """Make the Compactor where none was given."""
-        if not isinstance(model, Compactor):
-            options.setdefault("provider", PROVIDER)  # the shape in which messages are read
-        self.sessions = Sessions(model, options)
+        self.sessions = Sessions(model, options, PROVIDER)
 
     @property
     def compactor(self) -> Compactor:

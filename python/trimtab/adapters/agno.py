@@ -48,9 +48,7 @@ def wrap(chat: M, model: str | Model | Compactor | None = None, *, session: str 
     """
     made: Any = copy.copy(chat)
     given = model if model is not None else made.id
-    if not isinstance(given, Compactor):
-        options.setdefault("provider", PROVIDER)
-    guard = _Guard(chat, Sessions(given, options), session)
+    guard = _Guard(chat, Sessions(given, options, PROVIDER), session)
     made.invoke, made.ainvoke = guard.invoke, guard.ainvoke
     made.invoke_stream, made.ainvoke_stream = guard.invoke_stream, guard.ainvoke_stream
     return made  # type: ignore[no-any-return]

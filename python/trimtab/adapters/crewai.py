@@ -11,13 +11,13 @@ import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..counting.counter import count
-from ..session.compactor import Compactor
 from .mirror import PROVIDER
 from .sessions import Sessions, opening
 
 if TYPE_CHECKING:
     from ..models.model import Model
     from ..session.call import Fitted
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 L = TypeVar("L")
@@ -42,9 +42,7 @@ def wrap(llm: L, model: str | Model | Compactor | None = None, *, session: str |
     """
     made: Any = copy.copy(llm)
     given = model if model is not None else made.model
-    if not isinstance(given, Compactor):
-        options.setdefault("provider", PROVIDER)
-    guard = _Guard(llm, Sessions(given, options), session)
+    guard = _Guard(llm, Sessions(given, options, PROVIDER), session)
     made.call, made.acall = guard.call, guard.acall
     made.get_input_tokens_count = guard.count
     made.is_context_window_overflowing_threshold = guard.is_full

@@ -59,9 +59,7 @@ class CompactionPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     def __init__(self, model: str | Model | Compactor, **options: Any) -> None:
         """Make the Compactor where none was given."""
         super().__init__(name="trimtab")
-        if not isinstance(model, Compactor):
-            options.setdefault("provider", "gemini")  # the shape of ADK's contents, whatever the provider
-        self.sessions = Sessions(model, options)
+        self.sessions = Sessions(model, options, "gemini")
         self._whole: dict[str, Sequence[Any]] = {}  # by conversation, the contents of the call that is under way
 
     @property

@@ -21,7 +21,6 @@ from inspect_ai.util import store
 from pydantic import TypeAdapter
 
 from ..messages.types import Charged, Transcript
-from ..session.compactor import Compactor
 from ..session.overflow import is_overflow
 from .mirror import PROVIDER, call, mirrored, returned, text_of
 from .sessions import Sessions
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..models.model import Model
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 KEY = "trimtab"
@@ -62,9 +62,7 @@ class CompactionTrimtab(CompactionStrategy):  # type: ignore[misc, unused-ignore
 
     def __init__(self, model: str | Model | Compactor, *, memory: bool = True, **options: Any) -> None:
         """Make the Compactor where none was given."""
-        if not isinstance(model, Compactor):
-            options.setdefault("provider", PROVIDER)
-        self.sessions = Sessions(model, options)
+        self.sessions = Sessions(model, options, PROVIDER)
         self._answered: set[str | None] = set()  # the refused calls that a compaction has answered
         budget = self.compactor.budget()
         super().__init__(type="summary", threshold=budget.trigger + budget.fixed, memory=memory)

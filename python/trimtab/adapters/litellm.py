@@ -21,7 +21,6 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from .._log import log, outline
 from ..errors import Error
-from ..session.compactor import Compactor
 from .conversation import refusal_in
 from .sessions import MOST, Sessions, opening
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..models.model import Model
     from ..session.call import Fitted
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 CHAT = frozenset({"completion", "acompletion"})
@@ -50,10 +50,8 @@ class Models:
 
     def __init__(self, model: str | Model | Compactor | None, options: dict[str, Any]) -> None:
         """Make the Compactor where none was given and the model is known."""
-        if not isinstance(model, Compactor):
-            options.setdefault("provider", "openai_chat")  # the shape of LiteLLM's messages, whatever the provider
         self._options = options
-        self._fixed = None if model is None else Sessions(model, options)
+        self._fixed = None if model is None else Sessions(model, options, "openai_chat")
         self._made: dict[str, Sessions] = {}
         self._lock = Lock()
 
@@ -84,7 +82,7 @@ class Models:
             return self._fixed
         with self._lock:
             if model not in self._made:
-                self._made[model] = Sessions(model, dict(self._options))
+                self._made[model] = Sessions(model, self._options, "openai_chat")
             return self._made[model]
 
 

@@ -49,7 +49,7 @@ class CompactingFunctionAgent(FunctionAgent):
         """Make the Compactor where none was given."""
         super().model_post_init(context)
         given = self.compactor
-        self._sessions = Sessions(given, {} if isinstance(given, Compactor) else {"provider": PROVIDER})
+        self._sessions = Sessions(given, {}, PROVIDER)
         self.compactor = self._sessions.compactor
 
     async def take_step(self, ctx: Any, llm_input: list[Any], tools: Sequence[Any], memory: Any) -> Any:

@@ -6,14 +6,14 @@ The role of a message remembers what it was read from, so that an edited one is 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..messages.frameworks import Origin, origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-PROVIDER = "openai_chat"
+PROVIDER: Final = "openai_chat"
 """The shape of the messages, whatever the provider of the model."""
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from agents import RunHooks
 from agents.run import ModelInputData
 
-from ..session.compactor import Compactor
 from .sessions import Sessions, opening
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from agents.run import CallModelData
 
     from ..models.model import Model
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 
@@ -130,7 +130,7 @@ class CompactingSession:
     def __init__(self, session: Session, model: str | Model | Compactor, *, agent: Any = None, **options: Any) -> None:
         """Make the Compactor where none was given."""
         self.session = session
-        self.sessions = _sessions(model, options)
+        self.sessions = Sessions(model, options, "openai_responses")
         self._agent = agent
 
     @property
@@ -242,13 +242,7 @@ def model_input_filter(
         TypeError: there are options beside a Compactor.
         ValueError: an option has an unknown value.
     """
-    return InputFilter(_sessions(model, options), session)
-
-
-def _sessions(model: str | Model | Compactor, options: dict[str, Any]) -> Sessions:
-    if not isinstance(model, Compactor):
-        options.setdefault("provider", "openai_responses")  # items of text alone do not tell
-    return Sessions(model, options)
+    return InputFilter(Sessions(model, options, "openai_responses"), session)
 
 
 def tools_of(agent: Any) -> list[dict[str, Any]] | None:

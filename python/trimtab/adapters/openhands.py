@@ -24,7 +24,6 @@ from openhands.sdk.llm.exceptions import LLMContextWindowExceedError
 from pydantic import Field, PrivateAttr, field_serializer
 
 from ..errors import OverflowedError
-from ..session.compactor import Compactor
 from .mirror import PROVIDER, mirrored, returned
 from .sessions import Sessions, session_name
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from openhands.sdk.llm import LLM
 
     from ..models.model import Model
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 REFUSED = LLMContextWindowExceedError("prompt is too long")
@@ -106,7 +106,7 @@ class TrimtabCondenser(PipelinableCondenserBase):  # type: ignore[misc, unused-i
         """Make the Compactor where none was given."""
         given = {**options.pop("options", {}), **options}  # a stored agent has them in one field
         super().__init__(model=model, options=given)
-        self._sessions = Sessions(model, given if isinstance(model, Compactor) else {"provider": PROVIDER, **given})
+        self._sessions = Sessions(model, given, PROVIDER)
 
     @property
     def compactor(self) -> Compactor:

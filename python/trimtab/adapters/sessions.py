@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..models.model import Model
+    from ..models.provider import Provider
     from ..session.session import Session
 
 MOST = 512
@@ -36,6 +37,7 @@ class Sessions:
     Args:
         model: an id, a ``Model``, or a ``Compactor`` with its settings.
         options: keywords of a new ``Compactor``.
+        provider: the shape in which the adapter reads messages, whatever the model's provider; a Compactor has its own.
         most: conversations in memory.
 
     Attributes:
@@ -46,11 +48,20 @@ class Sessions:
         ValueError: an option has an unknown value.
     """
 
-    def __init__(self, model: str | Model | Compactor, options: Mapping[str, Any], *, most: int = MOST) -> None:
+    def __init__(
+        self,
+        model: str | Model | Compactor,
+        options: Mapping[str, Any],
+        provider: Provider | None = None,
+        *,
+        most: int = MOST,
+    ) -> None:
         """Make the Compactor where none was given."""
         if isinstance(model, Compactor) and options:
             raise TypeError(f"a Compactor has its own settings: pass {', '.join(options)} to it")
-        self.compactor = model if isinstance(model, Compactor) else Compactor(model, **options)
+        self.compactor = (
+            model if isinstance(model, Compactor) else Compactor(model, **{"provider": provider, **options})
+        )
         self._most = most
         self._held: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = Lock()

@@ -18,7 +18,6 @@ from smolagents.utils import encode_image_base64, make_image_url
 
 from ..errors import OverflowedError
 from ..messages.frameworks import Origin, origin
-from ..session.compactor import Compactor
 from .conversation import refusal_in
 from .sessions import Sessions
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..models.model import Model
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 
@@ -64,9 +64,7 @@ class MemoryCompaction:
 
     def __init__(self, model: str | Model | Compactor, *, session: str | None = None, **options: Any) -> None:
         """Make the Compactor where none was given."""
-        if not isinstance(model, Compactor):
-            options.setdefault("provider", "openai_chat")  # the shape in which steps are read
-        self.sessions = Sessions(model, options)
+        self.sessions = Sessions(model, options, "openai_chat")
         self._conversation = self.sessions.of(session)
         self._last: Any = None  # the last step of the list that fits
         self._pictures: dict[

@@ -13,7 +13,6 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeModelCallEvent
 
 from ..errors import OverflowedError
-from ..session.compactor import Compactor
 from .conversation import RETRIES, refusal_in
 from .sessions import Sessions
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..models.model import Model
+    from ..session.compactor import Compactor
     from .conversation import Conversation
 
 FORCED = 0.5
@@ -50,9 +50,7 @@ class CompactingConversationManager(ConversationManager):
     def __init__(self, model: str | Model | Compactor, **options: Any) -> None:
         """Make the Compactor where none was given."""
         super().__init__()
-        if not isinstance(model, Compactor):
-            options.setdefault("provider", "bedrock")  # the shape of Strands' messages, whatever the provider
-        self.sessions = Sessions(model, options)
+        self.sessions = Sessions(model, options, "bedrock")
         self._conversation: Conversation | None = None
         self._head: list[Any] = []  # the messages at the beginning that no session manager stores
         self._refusals = 0  # one after the other

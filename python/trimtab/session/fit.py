@@ -175,6 +175,6 @@ def thinned(at: Memory, call: Call) -> CompactionRequest:
 
     ledger, policy = at.scan(call.messages), replace(at.policy, summarize=None, order=())
     total = ledger.total
-    plan = Plan((), total, total, total, "", len(ledger), ledger.digest, ledger.provider, policy.name)
-    plan = replace(plan, keep_tag=policy.keep_tag)
+    about = (len(ledger), ledger.digest, ledger.provider, policy.name)
+    plan = Plan((), total, total, total, "", *about, keep_tag=policy.keep_tag)
     return at.request(call, policy=policy, plan=plan, trigger="auto")

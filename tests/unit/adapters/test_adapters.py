@@ -127,6 +127,17 @@ def test_the_opening_names_a_conversation_without_an_id() -> None:
     assert opening(MESSAGES) != opening(MESSAGES[1:])
 
 
+def test_an_adapter_names_the_shape_and_the_caller_or_a_compactor_another() -> None:
+    asked = [{"role": "user", "content": "go"}]
+    for sessions, provider in (
+        (Sessions(GPT, {}), "openai_chat"),
+        (Sessions(GPT, {}, "anthropic"), "anthropic"),
+        (Sessions(GPT, {"provider": "openai_chat"}, "anthropic"), "openai_chat"),
+        (Sessions(trimtab.Compactor(GPT, provider="openai_chat"), {}, "anthropic"), "openai_chat"),
+    ):
+        assert sessions.compactor.plan(asked).provider == provider
+
+
 def test_a_compactor_takes_no_settings_beside_it() -> None:
     cm = trimtab.Compactor(MODEL)
     assert Sessions(cm, {}).compactor is cm
