@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..counting.counter import Counter, scan
+from ..counting.counter import Counter, read_with, scan
 from ..errors import MessageError
 from ..messages.usage import HELD, Usage, is_near
 from ..models.model import Model
@@ -123,6 +123,7 @@ class Forecast:
         readings: what the calls' usage tells of the provider's cache.
         doubted: billed and counted tokens of the last prompt, if its charge was far off and is not believed.
         is_unbilled: whether a call after a billed one has passed whose charge was not recorded, or not believed.
+        read: the counter that is not the callers' and was used last, and the ledger that it made.
     """
 
     counter: Counter
@@ -142,6 +143,7 @@ class Forecast:
     readings: CacheReadings = field(default_factory=CacheReadings)
     doubted: tuple[int, int] | None = None
     is_unbilled: bool = False
+    read: tuple[Counter | None, Ledger | None] = (None, None)
 
     @classmethod
     def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
@@ -192,8 +194,10 @@ class Forecast:
             ledger: ledger of the messages by ``counter``; None reads them.
         """
         counter = self.counters[0]
-        if ledger is None or counter is not self.counter:
-            ledger = scan(messages, counter, ledger.provider if ledger else provider)
+        if ledger is None:
+            ledger = scan(messages, counter, provider)
+        elif counter is not self.counter:
+            ledger = self._read(messages, counter, ledger.provider, ledger.digest)
         self.own = ledger.total
         total = self.own + fixed
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
@@ -369,10 +373,31 @@ class Forecast:
         if len(self.counters) == 1:
             return None
         try:
-            ledger = scan(sent.messages[:before], self.counters[1], sent.provider)
+            ledger = self._read(sent.messages[:before], self.counters[1], sent.provider, digest)
         except MessageError:
             return None
         return ledger if ledger.digest == digest else None
+
+    def _read(self, messages: Sequence[Message], counter: Counter, provider: str, digest: str) -> Ledger:
+        """Return the ledger of messages by a counter that is not the callers': what it read last is not read again.
+
+        Args:
+            messages: the messages.
+            counter: the counter.
+            provider: their shape.
+            digest: of the messages.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        last, known = self.read
+        ledger = None
+        if known and last is counter and known.provider == provider and len(known) <= len(messages):
+            ledger = read_with(messages[len(known) :], known.extend)
+        if ledger is None or ledger.digest != digest:
+            ledger = scan(messages, counter, provider)
+        self.read = counter, ledger
+        return ledger
 
     def state(self) -> dict[str, Any]:
         """Return what was learned as JSON values; the messages of a prompt that is not billed yet stay here."""

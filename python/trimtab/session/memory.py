@@ -63,7 +63,8 @@ would take time quadratic in the file's length. The rules of a forecast look at 
 class Beside:
     """Counts system text and tools, which stay the same from call to call: again only after a change.
 
-    A change inside of them is found like one in a message: every text and number is compared by identity.
+    A change inside of them is found like one in a message: every text and number is compared by identity and
+    by content.
     """
 
     _seen: _core.Seen = field(default_factory=_core.Seen)
@@ -91,8 +92,8 @@ class Beside:
 
     def _look(self, system: object, tools: object) -> None:
         """Forget what was counted of others."""
-        known, _ = self._seen.places((system, tools))
-        if known < 2:
+        known, places = self._seen.places((system, tools))
+        if places != [*range(known, 2)]:
             self._counted.clear()
             self._bytes = None
 

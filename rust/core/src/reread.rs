@@ -1,8 +1,8 @@
 //! Reading a list again: of the list that was read last, only what is new is read.
 //!
-//! Messages in front that are the same objects are found first. Behind the first other one, a message is recognized where it
-//! stands behind the one before it, by identity, or anywhere, by its content: a list may slide, begin with another message,
-//! or be parsed anew from JSON.
+//! Messages in front that are the same objects are found first. Behind the first other one, a message is recognized near the
+//! one before it, by identity and by content, or anywhere, by a digest of its content: a list may slide, begin with another
+//! message, or be parsed anew from JSON.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,9 @@ use crate::shape::{Detector, Provider};
 
 /// Messages that are read again in less time than remembering them takes.
 const FEW: usize = 2;
+
+/// Places at which a message is looked for before all digests are: a list that slides loses a few at a time.
+const NEAR: usize = 8;
 
 /// The list that was read last. One thread takes it; another one that comes meanwhile finds none and reads its whole list.
 #[derive(Debug)]
@@ -84,7 +87,7 @@ pub struct Aligned<L> {
     next: usize,
     /// Digests and positions of the objects of `old`, in order of digest; empty until one is asked for.
     by_digest: Vec<(u128, usize)>,
-    digests: Digests,
+    digests: Digests<L>,
 }
 
 impl<L> Aligned<L> {
@@ -96,24 +99,60 @@ impl<L> Aligned<L> {
         Self { seen: last, known, old, next: 0, by_digest: Vec::new(), digests: Digests::default() }
     }
 
-    /// Takes the next object; returns its position in the last list, if that had one of the same content.
+    /// Takes the next object; returns its position in the last list, if that had one of the same content. One behind the
+    /// end of a list that went on as it was is new, whatever its content.
     pub fn place<O: Objects<Leaf = L>>(&mut self, object: &O::Object) -> Option<usize> {
-        let place = if self.old.is_at::<O>(object, self.next) && self.seen.take(&mut self.old, self.next) {
+        let place = if self.old.is_copy(self.next) && self.is_copied::<O>(object) {
             Some(self.next)
         } else {
-            self.seen.push::<O>(object);
-            if self.old.messages() == 0 { None } else { self.place_by_content::<O>() }
+            self.search::<O>(object)
         };
         self.next = place.unwrap_or(self.next) + 1;
         place.map(|place| self.known + place)
     }
 
-    /// The position in `old` of an object with the content of the one that was taken last.
-    fn place_by_content<O: Objects<Leaf = L>>(&mut self) -> Option<usize> {
-        let digest = self.seen.digest::<O>(self.seen.messages() - 1, &mut self.digests)?;
+    /// Takes an object, if it is a copy as the next of the last list was.
+    fn is_copied<O: Objects<Leaf = L>>(&mut self, object: &O::Object) -> bool {
+        let digest = self.old.noted(self.next);
+        if self.old.is_copy_of::<O>(object, self.next) || digest == 0 || self.digests.of::<O>(object) != Some(digest) {
+            return false;
+        }
+        self.seen.push_copy::<O>(object, digest);
+        true
+    }
+
+    /// Takes an object; returns its position in the last list.
+    fn search<O: Objects<Leaf = L>>(&mut self, object: &O::Object) -> Option<usize> {
+        let nearest = self.next..self.old.messages().min(self.next + NEAR);
+        if let Some(at) = nearest.clone().find(|&at| self.old.is_at::<O>(object, at))
+            && self.seen.take(&mut self.old, at)
+        {
+            return Some(at);
+        }
+        self.seen.push::<O>(object);
+        if nearest.is_empty() && self.by_digest.is_empty() {
+            return None;
+        }
+        let last = self.seen.messages() - 1;
+        let place = match nearest.clone().find(|&at| self.seen.is_like::<O>(last, &self.old, at)) {
+            Some(at) => {
+                self.seen.note(last, self.old.noted(at));
+                at
+            }
+            None => self.place_by_digest::<O>(last, nearest)?,
+        };
+        if !self.old.is_copy_of::<O>(object, place) {
+            self.seen.let_go::<O>(object, &mut self.digests);
+        } // else it comes for the third time, and as the same object: it is kept
+        Some(place)
+    }
+
+    /// The position in `old` of an object with the digest of object `last`, in `nearest` first.
+    fn place_by_digest<O: Objects<Leaf = L>>(&mut self, last: usize, mut nearest: Range<usize>) -> Option<usize> {
+        let digest = self.seen.digest::<O>(last, &mut self.digests)?;
         let (old, digests) = (&mut self.old, &mut self.digests);
-        if old.digest::<O>(self.next, digests) == Some(digest) {
-            return Some(self.next);
+        if let Some(at) = nearest.find(|&at| old.noted(at) == digest) {
+            return Some(at);
         }
         if self.by_digest.is_empty() {
             let all = (0..old.messages()).filter_map(|at| Some((old.digest::<O>(at, digests)?, at)));

@@ -52,6 +52,12 @@ pub trait Objects {
     /// A reference to an object that cannot change; None as for a container.
     fn leaf(object: &Self::Object, kept: bool) -> Option<Self::Leaf>;
 
+    /// Whether two leaves have one type and one content, told by looking at both; false where that would take code.
+    fn is_equal(leaf: &Self::Leaf, other: &Self::Leaf) -> bool;
+
+    /// The digest of an object that is a leaf, as [`Self::content`] makes it, where that takes no code.
+    fn plain(object: &Self::Object) -> Option<u128>;
+
     /// A digest of the type and the content of a leaf; None where it cannot be told.
     fn content(leaf: &Self::Leaf) -> Option<u128>;
 
@@ -97,17 +103,68 @@ pub struct Seen<L> {
 
 /// Digests of the leaves that were looked at last, by address: keys and types are the same objects in all messages.
 #[derive(Debug)]
-pub struct Digests {
-    recent: [(usize, u128); RECENT],
+pub struct Digests<L> {
+    recent: [Recent<L>; RECENT],
     bytes: Vec<u8>,
 }
+
+/// The address of a leaf, its digest, and what keeps it alive where no list does.
+type Recent<L> = (usize, u128, Option<L>);
 
 /// Leaves that are remembered, a power of two: a message has about ten keys and types.
 const RECENT: usize = 64;
 
-impl Default for Digests {
+impl<L> Default for Digests<L> {
     fn default() -> Self {
-        Self { recent: [(0, 0); RECENT], bytes: Vec::new() }
+        Self { recent: [const { (0, 0, None) }; RECENT], bytes: Vec::new() }
+    }
+}
+
+impl<L> Digests<L> {
+    /// Digest of the content of a message, as [`Seen::digest`] makes it of one that was pushed; None where something in it
+    /// may change unseen.
+    pub fn of<O: Objects<Leaf = L>>(&mut self, message: &O::Object) -> Option<u128> {
+        self.bytes.clear();
+        let told = self.walk::<O, false>(message, 0) || {
+            self.bytes.clear();
+            self.walk::<O, true>(message, 0)
+        };
+        told.then(|| self.end())
+    }
+
+    /// Adds the parts of `object`; false where one has no digest, or takes code to be told and is not `KEPT`.
+    fn walk<O: Objects<Leaf = L>, const KEPT: bool>(&mut self, object: &O::Object, depth: usize) -> bool {
+        let address = O::address(object);
+        let (at, _kept) = (address / 16 % RECENT, KEPT.then(|| O::keep(object)));
+        let digest = if self.recent[at].0 == address {
+            self.recent[at].1
+        } else if let Some(digest) = O::plain(object) {
+            if let Some(leaf) = O::leaf(object, KEPT) {
+                self.recent[at] = (address, digest, Some(leaf));
+            }
+            digest
+        } else if let Some(container) = O::container(object, KEPT) {
+            self.bytes.extend_from_slice(&(mark(container) as u128).to_le_bytes());
+            let walk = &mut |part: &O::Object| self.walk::<O, KEPT>(part, depth + 1);
+            return depth < MAX_DEPTH && O::parts(object, container, KEPT, walk);
+        } else {
+            match KEPT.then(|| O::content(&O::leaf(object, KEPT)?)).flatten() {
+                Some(digest) => digest,
+                None => return false,
+            }
+        };
+        self.bytes.extend_from_slice(&digest.to_le_bytes());
+        true
+    }
+
+    /// The digest of the parts that were added.
+    fn end(&self) -> u128 {
+        xxh3_128(&self.bytes).max(1)
+    }
+
+    /// Forgets all leaves: one may be freed, and another get its address.
+    fn forget(&mut self) {
+        self.recent = Self::default().recent;
     }
 }
 
@@ -207,34 +264,93 @@ impl<L> Seen<L> {
     /// Whether message `index` is what it was; false where there is none.
     pub fn is_at<O: Objects<Leaf = L>>(&self, message: &O::Object, index: usize) -> bool {
         let mut at = self.start(index).marks;
-        index < self.messages() && self.is_same::<O>(message, &mut at) && self.ends_at(index, at)
+        index < self.messages()
+            && self.marks[at] != UNKNOWN
+            && self.is_same::<O>(message, &mut at)
+            && self.ends_at(index, at)
+    }
+
+    /// Remembers one message more, whose owner makes it anew each time, by its digest alone, and by an address that may be
+    /// another object's by now. One that is not kept alive costs nothing when it is freed.
+    pub fn push_copy<O: Objects<Leaf = L>>(&mut self, message: &O::Object, digest: u128) {
+        self.marks.extend([UNKNOWN, O::address(message)]);
+        self.ends.push(self.end());
+        self.note(self.messages() - 1, digest);
+    }
+
+    /// Remembers the last message, which is this one, as [`Self::push_copy`] does, if it has a digest.
+    pub fn let_go<O: Objects<Leaf = L>>(&mut self, message: &O::Object, digests: &mut Digests<L>) {
+        if let Some(digest) = digests.of::<O>(message)
+            && self.ends.pop().is_some()
+        {
+            digests.forget();
+            self.cut(self.start(self.messages()));
+            self.push_copy::<O>(message, digest);
+        }
+    }
+
+    /// Whether message `index` is known by its digest alone.
+    #[must_use]
+    pub fn is_copy(&self, index: usize) -> bool {
+        index < self.messages() && self.marks[self.start(index).marks] == UNKNOWN
+    }
+
+    /// Whether message `index` is known by its digest alone, and was at the address of this one.
+    pub fn is_copy_of<O: Objects<Leaf = L>>(&self, message: &O::Object, index: usize) -> bool {
+        self.columns(index).is_some_and(|(marks, _)| marks == [UNKNOWN, O::address(message)])
+    }
+
+    /// Whether message `index` has the content of message `at` of another list, as far as a look at both tells: comparing
+    /// two texts takes less than a digest of one.
+    #[must_use]
+    pub fn is_like<O: Objects<Leaf = L>>(&self, index: usize, other: &Self, at: usize) -> bool {
+        let (Some((marks, leaves)), Some((others, other_leaves))) = (self.columns(index), other.columns(at)) else {
+            return false;
+        };
+        let mut pairs = leaves.iter().zip(other_leaves);
+        marks.len() == others.len()
+            && marks.iter().zip(others).all(|(&mark, &other)| {
+                if mark & 1 == 1 || other & 1 == 1 {
+                    return mark == other && mark != UNKNOWN;
+                }
+                match pairs.next() {
+                    Some((Some(leaf), Some(old))) => mark == other || O::is_equal(leaf, old),
+                    _ => false,
+                }
+            })
+    }
+
+    /// The marks and the leaves of message `index`; None where there is no such message.
+    fn columns(&self, index: usize) -> Option<(&[usize], &[Option<L>])> {
+        let (start, end) = (self.start(index), self.ends.get(index)?);
+        Some((&self.marks[start.marks..end.marks], &self.leaves[start.leaves..end.leaves]))
     }
 
     /// Digest of the content of message `index`, none of which is 0; None where it cannot be told.
     ///
     /// As for a ledger's digests, XXH3 is enough: who makes two messages collide has misled his own session.
-    pub fn digest<O: Objects<Leaf = L>>(&mut self, index: usize, digests: &mut Digests) -> Option<u128> {
+    pub fn digest<O: Objects<Leaf = L>>(&mut self, index: usize, digests: &mut Digests<L>) -> Option<u128> {
         if let Some(&known) = self.digests.get(index).filter(|&&known| known != 0) {
             return Some(known);
         }
-        let (start, end) = (self.start(index), *self.ends.get(index)?);
-        let mut leaves = self.leaves[start.leaves..end.leaves].iter();
+        let (marks, leaves) = self.columns(index)?;
+        let mut leaves = leaves.iter();
         digests.bytes.clear();
-        for &mark in &self.marks[start.marks..end.marks] {
+        for &mark in marks {
             let part = match mark {
                 UNKNOWN => return None,
                 mark if mark & 1 == 1 => mark as u128,
                 address => {
                     let (leaf, recent) = (leaves.next()?, &mut digests.recent[address / 16 % RECENT]);
                     if recent.0 != address {
-                        *recent = (address, O::content(leaf.as_ref()?)?);
+                        *recent = (address, O::content(leaf.as_ref()?)?, None);
                     }
                     recent.1
                 }
             };
             digests.bytes.extend_from_slice(&part.to_le_bytes());
         }
-        let found = xxh3_128(&digests.bytes).max(1);
+        let found = digests.end();
         self.note(index, found);
         Some(found)
     }
@@ -375,6 +491,14 @@ mod tests {
             if let Thing::Leaf(address) = object { Some(*address) } else { None }
         }
 
+        fn is_equal(leaf: &usize, other: &usize) -> bool {
+            leaf / 1_000 == other / 1_000
+        }
+
+        fn plain(object: &Thing) -> Option<u128> {
+            if let Thing::Leaf(address) = object { Self::content(address).filter(|content| *content < 5) } else { None }
+        }
+
         fn content(leaf: &usize) -> Option<u128> {
             Some(*leaf as u128 / 1_000) // thousands apart are equal content
         }
@@ -421,6 +545,53 @@ mod tests {
         assert_eq!((rest.noted(0), rest.messages()), (of[2].unwrap_or(0), 2));
         assert!(rest.is_at::<Things>(&Thing::List(vec![Thing::Leaf(2_002)]), 0));
         assert!(!rest.is_at::<Things>(&Thing::List(vec![Thing::Leaf(2_004)]), 0));
+    }
+
+    #[test]
+    fn messages_of_equal_parts_are_alike() {
+        let (mut seen, mut other) = (Seen::default(), Seen::default());
+        let list = |leaves: Vec<Thing>| Thing::List(leaves);
+        for message in [list(vec![Thing::Leaf(1_002), Thing::Leaf(2_002)]), Thing::Changing, Thing::Leaf(1_002)] {
+            seen.push::<Things>(&message);
+        }
+        for message in [
+            list(vec![Thing::Leaf(1_004), Thing::Leaf(2_002)]),
+            list(vec![Thing::Leaf(1_002), Thing::Leaf(3_002)]),
+            list(vec![Thing::Leaf(1_002), list(vec![])]),
+            list(vec![Thing::Leaf(1_002)]),
+            Thing::Changing,
+        ] {
+            other.push::<Things>(&message);
+        }
+        let alike: Vec<_> = (0..6).map(|at| seen.is_like::<Things>(0, &other, at)).collect();
+        assert_eq!(alike, [true, false, false, false, false, false]);
+        assert!(!seen.is_like::<Things>(1, &other, 4) && !seen.is_like::<Things>(3, &other, 0));
+    }
+
+    #[test]
+    fn a_message_that_was_let_go_is_known_by_its_digest_alone() {
+        let (mut seen, mut digests) = (Seen::default(), Digests::default());
+        let message = |leaf| Thing::List(vec![Thing::Leaf(leaf)]);
+        for which in [message(1_002), Thing::Changing] {
+            seen.push::<Things>(&which);
+            seen.let_go::<Things>(&which, &mut digests);
+        }
+        assert_eq!((seen.marks.clone(), seen.leaves.clone()), (vec![UNKNOWN, 2, UNKNOWN], vec![]));
+        assert_eq!(unchanged(&seen, &[message(1_002)]), 0);
+        assert!(!seen.is_at::<Things>(&message(1_002), 0) && seen.noted(0) != 0 && seen.noted(1) == 0);
+        assert!(seen.is_copy(0) && !seen.is_copy(2) && seen.is_copy_of::<Things>(&message(2_002), 0));
+        assert!(!seen.is_copy_of::<Things>(&Thing::Leaf(4), 0) && !seen.is_copy_of::<Things>(&message(1), 1));
+        let mut other = Seen::default();
+        other.push::<Things>(&message(1_002));
+        assert!(!other.is_like::<Things>(0, &seen, 0) && !seen.is_like::<Things>(0, &other, 0) && !other.is_copy(0));
+        assert_eq!(other.digest::<Things>(0, &mut digests), Some(seen.noted(0)));
+        assert_eq!(digests.of::<Things>(&message(1_004)), Some(seen.noted(0)));
+        assert_eq!(digests.of::<Things>(&Thing::Changing), None);
+        for leaf in [7_002, 9_002] {
+            other.push::<Things>(&message(leaf));
+            let last = other.messages() - 1;
+            assert_eq!(digests.of::<Things>(&message(leaf)), other.digest::<Things>(last, &mut Digests::default()));
+        }
     }
 
     #[test]

@@ -46,6 +46,16 @@ pub fn length(string: &Bound<'_, PyString>) -> PyResult<usize> {
     usize::try_from(length).map_err(|_| PyErr::fetch(string.py()))
 }
 
+/// Whether two strings have the same code points. No Python code runs: neither is of a derived type.
+pub fn is_equal(string: &Bound<'_, PyString>, other: &Bound<'_, PyString>) -> bool {
+    // SAFETY: both are str, and the interpreter is held.
+    let order = unsafe { ffi::PyUnicode_Compare(string.as_ptr(), other.as_ptr()) };
+    if order == -1 {
+        drop(PyErr::take(string.py())); // an error, or the first one is less
+    }
+    order == 0
+}
+
 /// Writes the code points of a string to `to`, which has as many places; false where the interpreter does not give them
 /// one by one.
 pub fn code_points(string: &Bound<'_, PyString>, to: &mut [u32]) -> bool {

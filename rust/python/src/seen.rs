@@ -46,7 +46,26 @@ impl<'py> seen::Objects for Objects<'py> {
         is_leaf(object, kept).then(|| object.clone().unbind())
     }
 
+    fn is_equal(leaf: &Py<PyAny>, other: &Py<PyAny>) -> bool {
+        Python::attach(|py| match (leaf.bind(py).cast_exact::<PyString>(), other.bind(py).cast_exact::<PyString>()) {
+            (Ok(text), Ok(other)) => raw::is_equal(text, other),
+            _ => false,
+        })
+    }
+
+    fn plain(object: &Self::Object) -> Option<u128> {
+        let text = object.cast_exact::<PyString>().ok()?;
+        raw::is_ascii(text).unwrap_or(false).then(|| Some(content(true, text.to_str().ok()?)))?
+    }
+
     fn content(leaf: &Py<PyAny>) -> Option<u128> {
+        if let Some(digest) = Python::attach(|py| {
+            let text =
+                leaf.bind(py).cast_exact::<PyString>().ok().filter(|text| raw::is_ascii(text).unwrap_or(false))?;
+            Some(content(true, text.to_str().ok()?))
+        }) {
+            return Some(digest);
+        }
         // Shown, a lone surrogate is what replaces it: such a text is never known by its content.
         Python::attach(|py| match (leaf.bind(py).cast::<PyString>(), leaf.bind(py).is_instance_of::<PyType>()) {
             (Ok(text), _) if has_surrogate(text.as_any(), 0) => None,

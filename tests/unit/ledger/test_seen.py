@@ -4,6 +4,7 @@ import copy
 import json
 import re
 import signal
+import sys
 import threading
 import types
 
@@ -37,9 +38,11 @@ def places(value):
 def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
     messages, counter = transcript(data.draw(specs(provider)), provider), Counter("o200k_base")
     scan(messages, counter, provider)
-    for _ in range(data.draw(st.integers(1, 3))):
+    for _ in range(data.draw(st.integers(1, 6))):
         match data.draw(
-            st.sampled_from(["same", "text", "append", "delete", "swap", "copy", "cut", "slide", "first", "parse"])
+            st.sampled_from(
+                ["same", "parse", "text", "append", "delete", "swap", "copy", "cut", "slide", "first", "parse"]
+            )
         ):
             case "text":
                 texts = [
@@ -48,7 +51,7 @@ def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
                 texts = [(box, key) for box, key in texts if isinstance(box[key], str)]
                 if texts:
                     box, key = data.draw(st.sampled_from(texts))
-                    box[key] = box[key] + " and more"
+                    box[key] += data.draw(st.sampled_from([" and more", " é", " 😀", ""]))
             case "append":
                 messages += transcript("u:3", provider)
             case "delete" if messages:
@@ -68,6 +71,23 @@ def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
         assert whole(scan(messages, counter, provider)) == fresh(messages, provider)
         counted = Counter("o200k_base").per_message(messages, provider=provider)
         assert counter.per_message(messages, provider=provider).tolist() == counted.tolist()
+
+
+@pytest.mark.parametrize("text", ["a text of some length", "un café", "\u4f60\u597d"])
+def test_a_list_that_is_made_anew_each_time_is_not_kept_alive(text):
+    messages = [{"role": "user", "content": f"{text} {at}", "n": at + 1000, "t": [None, 0.5, True]} for at in range(9)]
+    counter = Counter("o200k_base")
+    scan(messages, counter)
+    for _ in range(3):
+        copied = json.loads(json.dumps(messages))
+        alone = [sys.getrefcount(message["content"]) for message in copied]
+        assert whole(scan(copied, counter)) == fresh(messages, "openai_chat")
+        assert [sys.getrefcount(message["content"]) for message in copied] == alone
+    del copied[4]
+    for references in (1, 1):
+        assert whole(scan(copied, counter)) == fresh(copied, "openai_chat")
+        kept = [sys.getrefcount(message["content"]) for message in copied]
+        assert kept == [each + references for each in [*alone[:4], *alone[5:]]], "it came again as the same object"
 
 
 MODELS = (CLAUDE, "claude-opus-4-8", GPT, GEMINI)
