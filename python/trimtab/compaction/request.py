@@ -94,6 +94,7 @@ class CompactionRequest:
     rates: Rates
     resumed: tuple[Message, ...] | None = None
     uuid: str = field(default_factory=lambda: str(uuid4()))
+    _costs: dict[int, Costs] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def policy(self) -> Policy:
@@ -162,10 +163,11 @@ class CompactionRequest:
     @cached_property
     def kept_spans(self) -> tuple[At, ...]:
         """The spans that stay word by word, each with the position of its message."""
-        policy = self.policy
-        if policy.parity:
+        tag, found = self.policy.keep_tag, []
+        if self.policy.parity:
             return ()
-        found = _core.kept_spans(self.messages, policy.keep_tag) if policy.keep_tag else []
+        if tag and (tagged := self.ledger.tagged.tolist()):
+            found = [(tagged[n], text) for n, text in _core.kept_spans([self.messages[at] for at in tagged], tag)]
         if not found and not self.summaries:
             return ()
         given = {} if self.resumed is None else {id(message): n for n, message in enumerate(self.originals)}
@@ -277,6 +279,11 @@ class CompactionRequest:
 
     def costs(self, target: int) -> Costs:
         """Return the costs of the transcript, beside a summary for a target of these tokens."""
+        if target not in self._costs:
+            self._costs[target] = self._costs_for(target)
+        return self._costs[target]
+
+    def _costs_for(self, target: int) -> Costs:
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
 
         costs = Costs(
@@ -301,7 +308,8 @@ class CompactionRequest:
         from ..planning.arguments import pruned_calls  # noqa: PLC0415 - loaded with the first plan
 
         chars = self.policy.prune.argument_chars if self.policy.prune else None
-        return {} if chars is None else pruned_calls(self.messages, self.ledger, self.settings.counter, chars)
+        messages = self.inputs if self.resumed is None else self.resumed
+        return {} if chars is None else pruned_calls(messages, self.ledger, self.settings.counter, chars)
 
     def tokens_after(self, plan: Plan) -> int:
         """Return the tokens after a plan for these messages, by the counter of this request."""

@@ -55,6 +55,7 @@ class RowFlag(IntFlag):
     FROM_CODE = 2048
     EMPTY_CACHED = 4096
     HIDES = 8192
+    TAGGED = 16384
 
 
 class MessageFlag(IntFlag):

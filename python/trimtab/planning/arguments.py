@@ -40,7 +40,7 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
     if not rows:
         return {}
     found, tokens = {}, ledger.tokens
-    for row, texts in zip(rows, long_texts(ledger.calls(messages, rows), chars), strict=True):
+    for row, texts in zip(rows, long_texts(ledger.calls(messages[:], rows), chars), strict=True):
         if texts:
             freed = sum(map(counter.count, texts)) - len(texts) * (JOINTS + PLACEHOLDER_TEXT)
             if freed > 0:

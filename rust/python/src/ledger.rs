@@ -86,6 +86,8 @@ methods! {
         per_message: u32 = &ledger.per_message().map_err(to_py)?;
         /// The row of the newest read's result that made each read's result old; -1 for none: int32, shape (rows,).
         superseded: i32 = &reads::superseded(ledger);
+        /// The messages with a closing tag in a text, and those whose content nobody looked into, ascending: uint32.
+        tagged: u32 = &ledger.tagged();
         /// The row of each picture, ascending: uint32, shape (pictures,).
         pictured: u32 = &ledger.pictured();
         /// The row of each page of a document, ascending: uint32, shape (pages,).

@@ -14,11 +14,13 @@ import trimtab
 from support.checker import check
 from support.models import CLAUDE, GPT
 from trimtab import _core
+from trimtab.counting.counter import scan
 from trimtab.messages.envelope import enveloped
 
 if TYPE_CHECKING:
     from trimtab.compaction.result import Compaction
 
+COUNTER = trimtab.Counter("o200k_base")
 MODELS = {"anthropic": CLAUDE, "openai_chat": GPT, "openai_responses": GPT, "bedrock": CLAUDE, "gemini": GPT}
 
 PIECES = (
@@ -122,6 +124,7 @@ def test_python_objects_and_json_have_the_same_spans_and_only_users_have_any(pro
     messages = [spoken(provider, "system", turns[0][1]), *conversation(provider, turns)]
     found = _core.kept_spans(messages, "keep")
     assert found == _core._kept_spans_of_json(json.dumps(messages), "keep")  # type: ignore[attr-defined]
+    assert {at for at, _ in found} <= {*scan(messages, COUNTER, provider).tagged.tolist()}, "no other message is read"
     expected = [(0, span) for span in oracle.kept_spans(turns[0][1], "keep")]
     for n, (mine, _) in enumerate(turns):
         expected += [(1 + 4 * n, span) for span in oracle.kept_spans(mine, "keep")]

@@ -185,7 +185,7 @@ def test_flags_and_marks_say_what_is_notable():
         blank | RowFlag.INCOMPLETE,
         RowFlag.PRUNED | RowFlag.ERROR,
         blank | RowFlag.SIGNED,
-        RowFlag.SUMMARY,
+        RowFlag.SUMMARY | RowFlag.TAGGED,
     ]
     thinks = MessageFlag.GLUED | MessageFlag.THINKS
     assert [*map(MessageFlag, ledger.marks.tolist())] == [

@@ -267,8 +267,10 @@ fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
                 bytes.extend_from_slice(&(text.len() as u64).to_le_bytes()); // the length separates an id from the name after it
                 bytes.extend_from_slice(text.as_bytes());
             }
-            // A cache marker says where to cache and is no content: it may move without changing the message.
-            bytes.extend_from_slice(&(ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
+            // A cache marker says where to cache and is no content: it may move without changing the message. A tag is in the
+            // text, and stored digests were made before it had a flag.
+            let told = ledger.flags[row] & !(RowFlag::Cached as u16 | RowFlag::Tagged as u16);
+            bytes.extend_from_slice(&told.to_le_bytes());
             bytes.extend_from_slice(&ledger.content[row]);
         }
         digest(&bytes)

@@ -1,10 +1,11 @@
 //! Kinds and flags of rows and messages. The numbers are part of the Python interface: add at the end, never renumber.
 
 /// The kind of a content block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// Text of anybody.
+    #[default]
     Text = 0,
     /// A call of a client's tool.
     Call = 1,
@@ -113,6 +114,8 @@ pub enum RowFlag {
     EmptyCached = 4096,
     /// It is a compaction whose provider neither reads nor bills what stands in front of it.
     Hides = 8192,
+    /// It is a text with a closing tag.
+    Tagged = 16_384,
 }
 
 /// Flags of a message.

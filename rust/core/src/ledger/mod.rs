@@ -295,6 +295,17 @@ impl Ledger {
         (0..self.messages()).filter(|index| !known.contains(&self.digests[*index][..])).collect()
     }
 
+    /// Positions of the messages with a closing tag in a text, and of those whose content nobody looked into, ascending.
+    #[must_use]
+    pub fn tagged(&self) -> Vec<u32> {
+        let may_hold = |row: &usize| {
+            self.flags[*row] & RowFlag::Tagged as u16 != 0 || matches!(self.kind[*row], Kind::Document | Kind::Opaque)
+        };
+        let mut found: Vec<_> = (0..self.rows()).filter(may_hold).map(|row| self.owner[row]).collect();
+        found.dedup();
+        found
+    }
+
     /// The row of each picture, ascending: a row may hold several.
     #[must_use]
     pub fn pictured(&self) -> Vec<u32> {

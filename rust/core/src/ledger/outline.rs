@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use super::Ledger;
 use super::builder::{Builder, Sink};
 use super::piece::{Piece, TRAITS, allowed, carried, joined, traits};
+use super::{Kind, Ledger};
 use crate::error::Error;
 use crate::node::{Node, Text};
 use crate::prompt::Prompt;
@@ -19,12 +19,14 @@ pub struct Outline<T> {
 }
 
 impl<T: Text> Outline<T> {
-    /// Sets the flags of a piece, which takes so many bytes in a request.
-    fn note(&mut self, ledger: &mut Ledger, bytes: u64, traits: Option<u16>) {
+    /// Sets the flags of a piece, which takes so many bytes in a request; `traits` are those on a row of a kind.
+    fn note(&mut self, ledger: &mut Ledger, bytes: u64, traits: impl FnOnce(Kind) -> Option<u16>) {
         if let Some(row) = ledger.payload.len().checked_sub(1) {
             ledger.carry(row, bytes);
         }
-        if let (Some(flags), Some(kind), Some(next)) = (ledger.flags.last_mut(), ledger.kind.last(), traits) {
+        if let (Some(flags), Some(kind)) = (ledger.flags.last_mut(), ledger.kind.last())
+            && let Some(next) = traits(*kind)
+        {
             *flags = (*flags & !TRAITS) | (joined(*flags, next, self.is_new) & allowed(*kind));
         }
         self.is_new = false;
@@ -43,7 +45,7 @@ impl<T: Text> Sink for Outline<T> {
 
     fn piece(&mut self, ledger: &mut Ledger, piece: Piece<T>) {
         let text = piece.text();
-        self.note(ledger, piece.carried(&text), piece.traits(&text));
+        self.note(ledger, piece.carried(&text), |kind| piece.traits(&text, kind));
         drop(text);
         if let Piece::Owned(mut text) = piece {
             text.clear();
@@ -53,7 +55,7 @@ impl<T: Text> Sink for Outline<T> {
 
     #[inline]
     fn read<N: Node<Text = T>>(&mut self, ledger: &mut Ledger, node: &N) -> Result<bool, Error> {
-        Ok(node.look(|text| self.note(ledger, carried(text), Some(traits(text))))?.is_some())
+        Ok(node.look(|text| self.note(ledger, carried(text), |kind| Some(traits(text, kind))))?.is_some())
     }
 
     fn buffer(&mut self) -> String {

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::{Kind, Ledger, RowFlag, digest};
 use crate::counter::Counter;
@@ -23,11 +26,11 @@ pub enum Piece<T> {
 
 impl<T: Text> Piece<T> {
     /// The flags that its text sets on the row; None if it is no content.
-    pub fn traits(&self, text: &str) -> Option<u16> {
+    pub fn traits(&self, text: &str, kind: Kind) -> Option<u16> {
         match self {
             Self::Prompted(_) => None,
-            Self::Data(_) => Some(traits("")),
-            Self::Given(_) | Self::Owned(_) => Some(traits(text)),
+            Self::Data(_) => Some(traits("", kind)),
+            Self::Given(_) | Self::Owned(_) => Some(traits(text, kind)),
         }
     }
 }
@@ -123,7 +126,7 @@ fn one<T: Text>(
                 around.count(n, text, counting);
             }
         }
-        if let Some(next) = piece.traits(text) {
+        if let Some(next) = piece.traits(text, around.kind) {
             flags = joined(flags, next, n == 0);
             if wants_digests {
                 digests.push(digest(text.as_bytes()));
@@ -134,6 +137,9 @@ fn one<T: Text>(
     Measured { size, content, traits: flags, length }
 }
 
+/// How a closing tag begins.
+static CLOSING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</"));
+
 /// The prompt's text before and after the pieces of a row, with the position of the piece.
 #[derive(Default)]
 struct Around {
@@ -141,16 +147,17 @@ struct Around {
     after: Option<(usize, &'static str)>,
     /// Whether the prompt has another text in place of these pieces.
     is_unsent: bool,
+    kind: Kind,
 }
 
 impl Around {
     fn of<T>(ledger: &Ledger, row: usize, pieces: &[Piece<T>], form: Form) -> Self {
-        let mut around = Self::default();
+        let mut around = Self { kind: ledger.kind[row], ..Self::default() };
         if form != Form::Tagged {
             return around;
         }
         let is_text = |piece: &Piece<T>| !matches!(piece, Piece::Data(_));
-        match ledger.kind[row] {
+        match around.kind {
             Kind::Result => {
                 around.before = pieces.iter().position(is_text).map(|first| (first, prompt::RESULT.0));
                 around.after = pieces.iter().rposition(is_text).map(|last| (last, prompt::RESULT.1));
@@ -210,36 +217,42 @@ pub const TRAITS: u16 = RowFlag::Empty as u16
     | RowFlag::Blank as u16
     | RowFlag::Trailing as u16
     | RowFlag::Summary as u16
-    | RowFlag::Pruned as u16;
+    | RowFlag::Pruned as u16
+    | RowFlag::Tagged as u16;
 
-pub fn traits(text: &str) -> u16 {
+/// The flags that a text sets on its row, which is of this kind.
+pub fn traits(text: &str, kind: Kind) -> u16 {
+    let is_tagged = kind == Kind::Text && CLOSING.find(text.as_bytes()).is_some();
+    let tagged = if is_tagged { RowFlag::Tagged as u16 } else { 0 };
     // Nearly every text begins and ends with visible ASCII and is no envelope: then no flag is set.
     if let (Some(first), Some(last)) = (text.as_bytes().first(), text.as_bytes().last())
         && first.is_ascii_graphic()
         && last.is_ascii_graphic()
         && !matches!(first, b'<' | b'[')
     {
-        return 0;
+        return tagged;
     }
     let pick = |on: bool, flag: RowFlag| if on { flag as u16 } else { 0 };
-    pick(text.is_empty(), RowFlag::Empty)
+    tagged
+        | pick(text.is_empty(), RowFlag::Empty)
         | pick(text.chars().all(char::is_whitespace), RowFlag::Blank)
         | pick(text.ends_with(char::is_whitespace), RowFlag::Trailing)
         | pick(text.starts_with('<') && envelope::is_summary(text), RowFlag::Summary)
         | pick(text.starts_with('[') && envelope::is_pruned(text), RowFlag::Pruned)
 }
 
-/// The flags of a row after one more piece: empty if all pieces are, trailing as the last one, marked if it is the only one.
+/// The flags of a row after one more piece: empty if all pieces are, trailing as the last one, marked if it is the only one, tagged
+/// as any.
 pub fn joined(row: u16, next: u16, first: bool) -> u16 {
     let all = RowFlag::Empty as u16 | RowFlag::Blank as u16;
     let marks = if first { RowFlag::Summary as u16 | RowFlag::Pruned as u16 } else { 0 };
-    (row & next & all) | (next & (RowFlag::Trailing as u16 | marks))
+    (row & next & all) | ((row | next) & RowFlag::Tagged as u16) | (next & (RowFlag::Trailing as u16 | marks))
 }
 
 /// The flags that apply to a row of `kind`.
 pub fn allowed(kind: Kind) -> u16 {
     let marks = match kind {
-        Kind::Text => RowFlag::Summary as u16,
+        Kind::Text => RowFlag::Summary as u16 | RowFlag::Tagged as u16,
         Kind::Result => RowFlag::Pruned as u16,
         _ => 0,
     };
