@@ -10,13 +10,24 @@ import pytest
 
 pytest.importorskip("agent_framework", reason="make adapters installs agent-framework-core")
 
-from agent_framework import AgentSession, ChatMiddleware, Content, Message, TokenizerProtocol, TruncationStrategy
+from agent_framework import (
+    AgentSession,
+    ChatMiddleware,
+    CompactionProvider,
+    CompactionStrategy,
+    Content,
+    InMemoryHistoryProvider,
+    Message,
+    TokenizerProtocol,
+    TruncationStrategy,
+    included_messages,
+)
 from agent_framework.exceptions import ChatClientException
 
 import trimtab
 from support.agent_framework_stub import Chat, agent
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
-from trimtab.adapters.agent_framework import CompactionChatMiddleware, ExactTokenizer
+from trimtab.adapters.agent_framework import CompactionChatMiddleware, ExactTokenizer, FittingStrategy
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -116,6 +127,61 @@ def test_the_tokenizer_serves_the_frameworks_own_strategies(encode: Any) -> None
     stub = Model(encode, lowered=20_000)
     asyncio.run(agent(stub, compaction_strategy=strategy, tokenizer=tokenizer).run("go"))
     assert stub.refused == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["agent", "provider"])
+def test_a_strategy_keeps_an_agent_within_its_window(where: str, encode: Any) -> None:
+    """A strategy sees no refusal, so the window stays what it is; ``provider`` compacts the stored history too."""
+    stub, archive = Model(encode, lowered=OPTIONS["window"]), trimtab.archive.open_archive("memory")
+    strategy = FittingStrategy(MODEL, instructions="Be good.", tools=[look], archive=archive, **OPTIONS)
+    assert isinstance(strategy, CompactionStrategy)
+    history = InMemoryHistoryProvider(skip_excluded=True)
+    stored = CompactionProvider(before_strategy=strategy, after_strategy=strategy, history_source_id=history.source_id)
+    providers = [history, stored] if where == "provider" else [history]
+    running = agent(stub, compaction_strategy=strategy, context_providers=providers)
+
+    async def run() -> AgentSession:
+        session = AgentSession(session_id="talk")
+        await running.run(RULE + " Look at everything.", session=session)
+        while stub.calls < CALLS:
+            await running.run(f"Go on with part {stub.calls}.", session=session)
+        return session
+
+    session = asyncio.run(run())
+    assert (stub.refused, stub.invalid, stub.findings) == (0, 0, [])
+    assert max(stub.prompts) <= OPTIONS["window"] - OPTIONS["max_output"]
+    assert "RULE-7" in json.dumps(stub.last, default=str)
+    messages = session.state[history.source_id]["messages"]
+    assert len(messages) >= CALLS if where == "agent" else len(included_messages(messages)) < CALLS
+
+
+def test_a_strategy_excludes_edits_and_adds_in_place(encode: Any) -> None:
+    messages = [
+        Message("system", ["Be brief."]),
+        Message("user", ["see"]),
+        Message("assistant", [Content.from_function_call("a", "look", arguments='{"n": 1}')]),
+        Message("tool", [Content.from_function_result("a", result="7 " * 9_000)], additional_properties={"kept": 1}),
+        Message("assistant", ["well " * 900]),
+        *(Message(role, [f"{n} more " * 900]) for n in range(9) for role in ("user", "assistant")),
+        Message("user", ["go on"]),
+    ]
+    given, strategy = [*messages], FittingStrategy(MODEL, **OPTIONS)
+    assert asyncio.run(strategy(messages))
+    left = included_messages(messages)
+    assert [message for message in messages if any(message is each for each in given)][:2] == given[:2]
+    assert all(any(message is each for each in messages) for message in given if message.contents[0].type == "text")
+    assert left[0] is given[0]
+    assert left[-1] is given[-1]
+    assert len(left) < len(given)
+    assert any("trimtab-summary" in message.text for message in left)
+    assert {message.additional_properties["_exclude_reason"] for message in messages if message not in left} == {
+        "trimtab"
+    }
+    again = [*messages]
+    assert not asyncio.run(strategy(messages))
+    assert again == messages
+    assert not asyncio.run(strategy([Message("system", ["alone"])]))
 
 
 def test_a_compactor_takes_no_keywords_beside_it() -> None:

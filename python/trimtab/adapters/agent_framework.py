@@ -1,23 +1,38 @@
-"""Microsoft Agent Framework: a chat middleware whose calls fit, and an exact tokenizer for its own strategies.
+"""Microsoft Agent Framework: a chat middleware and a strategy whose calls fit, and an exact tokenizer for its own.
 
 A ``CompactionStrategy`` of the framework is told nothing about system text, tools, usage and errors. A chat middleware
-stands around each model call, has all of them, and the framework's history stays whole.
+stands around each model call, has all of them, and the framework's history stays whole: prefer it.
 """
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
-from agent_framework import ChatMiddleware, Content, Message, ResponseStream
+from agent_framework import (
+    EXCLUDE_REASON_KEY,
+    EXCLUDED_KEY,
+    GROUP_ANNOTATION_KEY,
+    GROUP_ID_KEY,
+    SUMMARIZED_BY_SUMMARY_ID_KEY,
+    SUMMARY_OF_GROUP_IDS_KEY,
+    SUMMARY_OF_MESSAGE_IDS_KEY,
+    ChatMiddleware,
+    Content,
+    Message,
+    ResponseStream,
+    tool,
+)
 
 from ..counting.counter import Counter
+from ..messages.frameworks import origin
 from ..session.compactor import Compactor
 from .mirror import mirrored, returned, text_of
 from .sessions import Sessions, opening
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from ..models.model import Model
     from ..session.call import Fitted
@@ -28,6 +43,9 @@ PROVIDER: Final = "anthropic"
 
 UNSIGNED = "none"
 """Signature of reasoning that has none, as of models that sign nothing."""
+
+NOTES = (EXCLUDED_KEY, EXCLUDE_REASON_KEY, GROUP_ANNOTATION_KEY)
+"""Properties of a message in which the framework's strategies note what they did and counted."""
 
 STATE = "trimtab"
 """Key of the state in that of the agent's session."""
@@ -95,6 +113,104 @@ class CompactionChatMiddleware(ChatMiddleware):
         return self.sessions.of(session.session_id, session.state.get(STATE))
 
 
+class FittingStrategy:
+    """A strategy of the framework that keeps a list of messages inside the model's context window, in place.
+
+    Messages that leave are marked as excluded, as the framework's own strategies do; the summary stands behind them. An
+    edit changes the message itself, in the framework's history too: the original is in the archive.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``.
+        instructions: system text of the agent, which a strategy is not told; it counts.
+        tools: the agent's tools, which a strategy is not told; they count.
+        **options: keywords of a new ``Compactor``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+        ValueError: an option has an unknown value.
+    """
+
+    def __init__(
+        self,
+        model: str | Model | Compactor,
+        *,
+        instructions: str | None = None,
+        tools: Sequence[Any] = (),
+        **options: Any,
+    ) -> None:
+        """Make the Compactor where none was given."""
+        self.sessions = Sessions(model, options, PROVIDER)
+        self._instructions, self._tools = instructions, [*map(_tool, tools)] or None
+
+    @property
+    def compactor(self) -> Compactor:
+        """The Compactor: its history, pins and archive."""
+        return self.sessions.compactor
+
+    async def __call__(self, messages: list[Message]) -> bool:
+        """Make the messages that are not excluded fit; return whether one was excluded, edited or added."""
+        systems = [message.text for message in messages if message.role == "system"]
+        listed = mirrored((message for message in messages if message.role != "system"), _read)
+        plain = [message for message in listed if not _original(message).additional_properties.get(EXCLUDED_KEY)]
+        if not plain:
+            return False
+        system = "\n".join(filter(None, [self._instructions, *systems])) or None
+        conversation = self.sessions.of(opening(listed))
+        fitted = await conversation.afit(plain, system=system, tools=self._tools)
+        if fitted.messages is plain:
+            return False
+        _write(messages, plain, fitted)
+        return True
+
+
+def _write(messages: list[Message], plain: Sequence[Any], fitted: Fitted[Any]) -> None:
+    """Write fitted messages into the framework's list, in place.
+
+    Lists of the framework share messages: an edit changes the message itself, or the stored history would keep a result
+    whose call is excluded. The summary names the messages that it replaces, as the framework's own do, so that it is
+    stored with them.
+    """
+    places = {id(message): at for at, message in enumerate(messages)}
+    stays, place, added = set[int](), len(messages), list[Message]()
+    written = returned(plain, fitted.messages, _change, _make)
+    for new, made in zip(reversed(written), reversed(fitted.messages), strict=True):
+        original = origin(made["role"])
+        if id(original) not in places:  # a summary, or a message of the result that stands in for the beginning
+            new.additional_properties = {
+                key: known for key, known in new.additional_properties.items() if key not in NOTES
+            }
+            messages.insert(place, new)
+            added.append(new)
+            continue
+        place = places[id(original)]
+        stays.add(id(original))
+        if new is not original:
+            original.contents = new.contents
+            original.additional_properties.pop(GROUP_ANNOTATION_KEY, None)  # it has the tokens of before
+    gone = [message for message in map(_original, plain) if id(message) not in stays]
+    for message in gone:
+        message.additional_properties |= {EXCLUDED_KEY: True, EXCLUDE_REASON_KEY: "trimtab"}
+    if added:
+        added[-1].message_id = f"trimtab-{fitted.compaction.ref if fitted.compaction else uuid4()}"
+        _bind(added[-1], gone)
+
+
+def _bind(summary: Message, gone: Sequence[Message]) -> None:
+    """Note in a summary which messages it replaces, and in these which summary did."""
+    notes = [message.additional_properties.get(GROUP_ANNOTATION_KEY) or {} for message in gone]
+    for message, note in zip(gone, notes, strict=True):
+        noted = {**note, SUMMARIZED_BY_SUMMARY_ID_KEY: summary.message_id}
+        message.additional_properties[GROUP_ANNOTATION_KEY] = noted
+    summary.additional_properties[GROUP_ANNOTATION_KEY] = {
+        SUMMARY_OF_MESSAGE_IDS_KEY: [message.message_id for message in gone if message.message_id],
+        SUMMARY_OF_GROUP_IDS_KEY: [*dict.fromkeys(note[GROUP_ID_KEY] for note in notes if GROUP_ID_KEY in note)],
+    }
+
+
+def _original(message: Mapping[str, Any]) -> Any:
+    return origin(message["role"])
+
+
 class ExactTokenizer:
     """Counts for the framework's own strategies, whose tokenizer takes four characters for a token.
 
@@ -124,9 +240,10 @@ async def _begun(stream: Any) -> Any:
     return ResponseStream(updates(), finalizer=lambda _: stream.get_final_response())
 
 
-def _tool(tool: Any) -> Any:
-    """Return a tool as a provider is sent it; one that the provider runs is a dict already."""
-    return tool.to_json_schema_spec() if hasattr(tool, "to_json_schema_spec") else tool
+def _tool(given: Any) -> Any:
+    """Return a tool as a provider is sent it, of a function too; one that the provider runs is a dict already."""
+    made = tool(given) if callable(given) and not hasattr(given, "to_json_schema_spec") else given
+    return made.to_json_schema_spec() if hasattr(made, "to_json_schema_spec") else made
 
 
 def _read(message: Any) -> dict[str, Any]:
