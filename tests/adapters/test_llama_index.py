@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,13 +14,14 @@ pytest.importorskip("llama_index.core", reason="make adapters installs llama-ind
 
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.workflow import Context
 
 import trimtab
 from support.agent_llama_index import Chat, tools
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, run_page
-from trimtab.adapters.llama_index import CompactingFunctionAgent, tokenizer
+from trimtab.adapters.llama_index import CompactingFunctionAgent, CompactingMemory, tokenizer
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -49,6 +51,54 @@ def agent(stub: Model, compactor: Any, **options: Any) -> CompactingFunctionAgen
 
 def whole() -> Memory:
     return Memory.from_defaults(session_id="talk", token_limit=10**9, tokenizer_fn=tokenizer(MODEL))
+
+
+class Chatty(Model):
+    """A model that calls no tools."""
+
+    def answer(self, *prompt: Any, **options: Any) -> Any:
+        return replace(super().answer(*prompt, **options), text=f"Done {self.calls}. " + "well " * 90, calls=[])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["chat", "achat"])
+def test_a_chat_engine_stays_within_its_window(how: str, encode: Any) -> None:
+    """250 questions, and after every 50th a process that has only what was stored. A memory sees no refusal."""
+    stub, archive = Chatty(encode, lowered=OPTIONS["window"]), trimtab.archive.open_archive("memory")
+
+    def remade(**stored: Any) -> CompactingMemory:
+        cm = trimtab.Compactor(MODEL, archive=archive, provider="openai_chat", **OPTIONS)
+        return CompactingMemory.from_defaults(compactor=cm, instructions="Be good.", session_id="talk", **stored)
+
+    memory = remade()
+    prefix = [ChatMessage(role="system", content="Be good.")]
+    for n in range(CALLS):
+        if n % 50 == 49:
+            memory = remade(chat_store=memory.chat_store, state=json.loads(json.dumps(memory.state)))
+        engine = SimpleChatEngine(llm=Chat(stub=stub), memory=memory, prefix_messages=prefix)
+        said = f"{RULE} Go on with part {n}: " + "what of it? " * 40
+        asyncio.run(engine.achat(said)) if how == "achat" else engine.chat(said)
+    assert (stub.refused, stub.invalid, stub.findings) == (0, 0, [])
+    assert max(stub.prompts) <= OPTIONS["window"] - OPTIONS["max_output"]
+    assert len(memory.get_all()) == 2 * CALLS
+    assert memory.state is not None
+    assert memory.state["rounds"] >= 5
+    assert "RULE-7" in json.dumps(stub.last)
+    assert archive.search("part 3", session="talk")
+
+
+def test_a_memory_hands_out_the_same_messages_until_something_leaves() -> None:
+    memory = CompactingMemory.from_defaults([ChatMessage(role="user", content="see")], compactor=MODEL)
+    assert memory.get()[0] is memory.get_all()[0]
+    memory.put(ChatMessage(role="assistant", content="well " * 90))
+    assert [message.content for message in asyncio.run(memory.aget())] == ["see", "well " * 90]
+    assert memory.state is not None
+    memory.reset()
+    assert (memory.get(), memory.state) == ([], None)
+    asyncio.run(memory.areset())
+    assert asyncio.run(memory.aget()) == []
+    with pytest.raises(ValueError, match="window"):
+        CompactingMemory(compactor=trimtab.Compactor(MODEL, window=-1))
 
 
 @pytest.mark.slow

@@ -68,10 +68,13 @@ class Chat(FunctionCallingLLM):
             if isinstance(block, ToolCallBlock)
         ]
 
-    def chat(self, *_: Any, **__: Any) -> Any:
+    def chat(self, messages: Any, tools: Any = None, **_: Any) -> ChatResponse:
+        return self._response(messages, tools)
+
+    def complete(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
-    stream_chat = complete = stream_complete = acomplete = astream_complete = chat
+    stream_chat = stream_complete = acomplete = astream_complete = complete
 
 
 def tools() -> list[Any]:

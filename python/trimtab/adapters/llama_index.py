@@ -1,28 +1,31 @@
-"""LlamaIndex: a function agent whose model calls fit, and an exact tokenizer for LlamaIndex's own memories.
+"""LlamaIndex: a function agent and a memory whose model calls fit, and an exact tokenizer for LlamaIndex's memories.
 
 An agent keeps the messages of a run beside its memory, so that a memory alone protects the beginning of a run. The
-agent compacts both before each call; the memory keeps everything, and what was compacted stands in for it.
+agent compacts both before each call; the memory keeps everything, and what was compacted stands in for it. Chat engines
+have no such messages: for them the memory is enough.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from llama_index.core.memory.types import BaseChatStoreMemory
 from pydantic import Field, PrivateAttr
 
 from ..counting.counter import Counter
 from ..session.compactor import Compactor
 from .mirror import PROVIDER, call, mirrored, returned
-from .sessions import Sessions
+from .sessions import Sessions, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..models.model import Model
     from ..session.call import Fitted
+    from .conversation import Conversation
 
 STATE = "trimtab "
 """Beginning of the key of the state in the context's store, before the agent's name."""
@@ -76,6 +79,96 @@ class CompactingFunctionAgent(FunctionAgent):
         conversation.record(raw.get("usage") or raw.get("usage_metadata"))
         await ctx.store.set(place, conversation.state())
         return output
+
+
+class CompactingMemory(BaseChatStoreMemory):
+    """A memory that keeps everything, and hands out a history that fits the model's context window.
+
+    What leaves a prompt is in the Compactor's archive. A memory is told nothing of the rest of a prompt and of usage:
+    its history is counted, never corrected. With ``chat_store`` and ``state`` of an earlier one it goes on from there.
+
+    Args:
+        compactor: an id, a ``Model``, or a ``Compactor``.
+        instructions: system text of the prompt, which counts.
+        tools: tools of the prompt in OpenAI's shape, which count.
+        session_id: name of the conversation in the archive; None finds it by how the history begins.
+        state: of the session, as of an earlier memory.
+        **options: those of LlamaIndex's memories: ``chat_store``, ``chat_store_key``.
+
+    Raises:
+        ValueError: an option has an unknown value.
+    """
+
+    compactor: Any = Field(exclude=True, description="The id of the model, a Model, or a Compactor")
+    instructions: str | None = None
+    tools: list[Any] | None = None
+    session_id: str | None = None
+    state: dict[str, Any] | None = None
+    _sessions: Sessions = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Make the Compactor where none was given."""
+        super().model_post_init(context)
+        self._sessions = Sessions(self.compactor, {}, PROVIDER)
+        self.compactor = self._sessions.compactor
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex stores it."""
+        return "CompactingMemory"
+
+    @classmethod
+    def from_defaults(
+        cls,
+        chat_history: list[ChatMessage] | None = None,
+        llm: Any = None,  # noqa: ARG003 - the window is that of `compactor`
+        **options: Any,
+    ) -> Self:
+        """Return a memory with a history."""
+        memory = cls(**options)
+        if chat_history:
+            memory.set(chat_history)
+        return memory
+
+    def get(self, input: str | None = None, **options: Any) -> list[ChatMessage]:  # noqa: ARG002 - LlamaIndex's
+        """Return the history, or what stands in for it.
+
+        Raises:
+            MessageError: no provider takes the history.
+        """
+        history = self.get_all()
+        plain, conversation = self._read(history)
+        fitted = conversation.fit(plain, system=self.instructions, tools=self.tools) if plain else None
+        return self._returned(history, plain, conversation, fitted)
+
+    async def aget(self, input: str | None = None, **options: Any) -> list[ChatMessage]:  # noqa: ARG002 - LlamaIndex's
+        """Return the history as ``get`` does; the hooks and the summarizer may be asynchronous."""
+        history = await self.aget_all()
+        plain, conversation = self._read(history)
+        fitted = await conversation.afit(plain, system=self.instructions, tools=self.tools) if plain else None
+        return self._returned(history, plain, conversation, fitted)
+
+    def reset(self) -> None:
+        """Forget the history and the state; the archive keeps what it has."""
+        super().reset()
+        self.state = None
+
+    async def areset(self) -> None:
+        """Forget the history and the state; the archive keeps what it has."""
+        await super().areset()
+        self.state = None
+
+    def _read(self, history: Sequence[Any]) -> tuple[list[dict[str, Any]], Conversation]:
+        plain = mirrored(history, _read)
+        return plain, self._sessions.of(self.session_id or opening(plain), self.state)
+
+    def _returned(
+        self, history: list[ChatMessage], plain: Sequence[Any], conversation: Conversation, fitted: Fitted[Any] | None
+    ) -> list[ChatMessage]:
+        if fitted is None:
+            return history
+        self.state = conversation.state()
+        return history if fitted.messages is plain else returned(plain, fitted.messages, _change, _make)
 
 
 def tokenizer(model: str | Model | Compactor) -> Callable[[str], range]:
