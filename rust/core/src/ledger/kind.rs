@@ -115,7 +115,7 @@ pub enum RowFlag {
     /// It is a compaction whose provider neither reads nor bills what stands in front of it.
     Hides = 8192,
     /// It is a text with a closing tag.
-    Tagged = 16_384,
+    Tagged = 16384,
 }
 
 /// Flags of a message.
