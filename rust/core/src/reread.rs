@@ -123,6 +123,7 @@ impl<L> Aligned<L> {
 
     /// Takes an object; returns its position in the last list.
     fn search<O: Objects<Leaf = L>>(&mut self, object: &O::Object) -> Option<usize> {
+        self.old.prefetch(self.next);
         let nearest = self.next..self.old.messages().min(self.next + NEAR);
         if let Some(at) = nearest.clone().find(|&at| self.old.is_at::<O>(object, at))
             && self.seen.take(&mut self.old, at)

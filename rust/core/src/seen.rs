@@ -249,7 +249,7 @@ impl<L> Seen<L> {
         while known < self.messages() {
             let chunk = known..self.messages().min(known + cancel::ITEMS_PER_POLL);
             let all = each(chunk.clone(), &mut |message| {
-                self.lines(known + AHEAD).iter().for_each(|&line| prefetch_at(line));
+                self.prefetch(known);
                 let is_same = self.is_same::<O>(message, &mut at) && self.ends_at(known, at);
                 known += usize::from(is_same);
                 is_same
@@ -259,6 +259,11 @@ impl<L> Seen<L> {
             }
         }
         Ok(known)
+    }
+
+    /// Prefetches what is read of the message [`AHEAD`] behind message `index`.
+    pub fn prefetch(&self, index: usize) {
+        self.lines(index + AHEAD).iter().for_each(|&line| prefetch_at(line));
     }
 
     /// Whether message `index` is what it was; false where there is none.
