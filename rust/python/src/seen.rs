@@ -54,20 +54,13 @@ impl<'py> seen::Objects for Objects<'py> {
     }
 
     fn plain(object: &Self::Object) -> Option<u128> {
-        let text = object.cast_exact::<PyString>().ok()?;
-        raw::is_ascii(text).unwrap_or(false).then(|| Some(content(true, text.to_str().ok()?)))?
+        plain(object)
     }
 
     fn content(leaf: &Py<PyAny>) -> Option<u128> {
-        if let Some(digest) = Python::attach(|py| {
-            let text =
-                leaf.bind(py).cast_exact::<PyString>().ok().filter(|text| raw::is_ascii(text).unwrap_or(false))?;
-            Some(content(true, text.to_str().ok()?))
-        }) {
-            return Some(digest);
-        }
         // Shown, a lone surrogate is what replaces it: such a text is never known by its content.
         Python::attach(|py| match (leaf.bind(py).cast::<PyString>(), leaf.bind(py).is_instance_of::<PyType>()) {
+            (Ok(text), _) if let Some(digest) = plain(text.as_any()) => Some(digest),
             (Ok(text), _) if has_surrogate(text.as_any(), 0) => None,
             (Ok(text), _) => Text::shown(text, |text| content(true, text)).ok(),
             (_, true) => Some(content(false, &leaf.as_ptr().addr().to_string())), // it stays alive
@@ -100,6 +93,12 @@ impl<'py> seen::Objects for Objects<'py> {
     fn lines(object: &Self::Object) -> impl Iterator<Item = usize> {
         raw::lines(object)
     }
+}
+
+/// The digest of an ASCII text, which is its own UTF-8: nothing is made.
+fn plain(object: &Bound<'_, PyAny>) -> Option<u128> {
+    let text = object.cast_exact::<PyString>().ok()?;
+    raw::is_ascii(text).unwrap_or(false).then(|| Some(content(true, text.to_str().ok()?)))?
 }
 
 fn is_leaf(object: &Bound<'_, PyAny>, kept: bool) -> bool {
