@@ -14,8 +14,8 @@ from agent_framework import (
 
 from adapters import TRIGGER, Summaries
 from support.agent_framework_stub import Chat, agent
-from support.agents import MODEL, OPTIONS
-from trimtab.adapters.agent_framework import CompactionChatMiddleware, ExactTokenizer
+from support.agents import MODEL, OPTIONS, look
+from trimtab.adapters.agent_framework import CompactionChatMiddleware, ExactTokenizer, FittingStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,11 @@ async def summarizing(stub: Judged) -> None:
     await talk(stub, compaction_strategy=SummarizationStrategy(client=client, target_count=20))
 
 
+async def fitting(stub: Judged) -> None:
+    strategy = FittingStrategy(MODEL, instructions="Be good.", tools=[look], **OPTIONS)
+    await talk(stub, compaction_strategy=strategy)
+
+
 def ours(stub: Judged) -> list[Any]:
     del stub
     return [CompactionChatMiddleware(MODEL, **OPTIONS)]
@@ -55,4 +60,5 @@ ROWS = {
     "`SummarizationStrategy(target_count=20)`": summarizing,
     "trimtab: `CompactionChatMiddleware`": partial(talk, make=ours),
     "the same, summaries by a model": partial(talk, make=ours_with_a_model),
+    "trimtab: `FittingStrategy`": fitting,
 }
