@@ -89,7 +89,13 @@ def tokens_of(found: trimtab.Transcript, model: str) -> dict[str, Any]:
     for kind, owner, tokens in zip(ledger.kind.tolist(), ledger.owner.tolist(), ledger.tokens.tolist(), strict=True):
         role = Role(ledger.role[owner])
         kinds[names.get(Kind(kind)) or said.get(role, "message_overhead")] += tokens
-    return {"tokens": sum(each), "tokens_by_kind": kinds, "tokens_by_message": each}
+    tools, of = ledger.names
+    used: dict[str, int] = {}
+    for name, kind, tokens in zip(of, ledger.kind, ledger.tokens, strict=True):
+        if Kind(kind) in {Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT}:
+            used[tools[name]] = used.get(tools[name], 0) + int(tokens)
+    by_tool = [{"tool": tool, "tokens": used[tool]} for tool in sorted(used)]
+    return {"tokens": sum(each), "tokens_by_kind": kinds, "tokens_by_tool": by_tool, "tokens_by_message": each}
 
 
 def loop(rows: list[Any], model: str | None, work: Any) -> list[dict[str, Any]]:

@@ -16,12 +16,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ...counting.counter import Counter
-from ...counting.truncate import truncate as truncate_text
-from ...ledger.columns import Kind, Role, by_kind
-from ...session.compactor import Compactor
-from ...validity.repair import repair as repair_messages
-from ...validity.validate import validate as validate_messages
-from .answers import SessionColumn, answered, as_json, check_settings, model_of
+from . import said
+from .answers import SessionColumn, answered
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -29,43 +25,9 @@ if TYPE_CHECKING:
 
     from ...counting.truncate import Category
     from ...ledger.columns import Ledger
-    from ...messages.types import Transcript
     from ...models.model import Model
-    from .columns import Columns
 
 __all__ = ["compact", "count", "repair", "truncate", "validate"]
-
-SESSION: Columns = {"format": "utf8", "provider": "utf8", "model": "utf8", "messages": "uint32", "skipped": "uint32"}
-"""What every row of a session says: ``skipped`` is the number of places in its text that could not be read."""
-
-COUNTED: Columns = {
-    **SESSION,
-    "tokens": "uint64",
-    "tokens_by_kind": dict.fromkeys(by_kind([[0] * len(Kind)] * len(Role), 0), "uint64"),
-    "tokens_by_message": ["uint32"],
-    "error": "utf8",
-}
-VALIDATED: Columns = {
-    **SESSION,
-    "problems": [{"index": "uint32", "block": "uint32", "code": "utf8", "message": "utf8", "fix": "utf8"}],
-    "error": "utf8",
-}
-COMPACTED: Columns = {
-    **SESSION,
-    "compacted": "large_utf8",
-    "tokens_before": "uint64",
-    "tokens_after": "uint64",
-    "reason": "utf8",
-    "plan": "utf8",
-    "error": "utf8",
-}
-REPAIRED: Columns = {
-    **SESSION,
-    "repaired": "large_utf8",
-    "changes": [{"index": "uint32", "code": "utf8", "id": "utf8"}],
-    "error": "utf8",
-}
-TRUNCATED: Columns = {"text": "large_utf8", "truncated": "bool", "error": "utf8"}
 
 
 def count(
@@ -81,7 +43,8 @@ def count(
 
     Returns:
         A batch of a batch or an array, a table of a table or a stream. Columns: ``format``, ``provider``, ``model``,
-        ``messages``, ``skipped``, ``tokens``, ``tokens_by_kind``, ``tokens_by_message``, ``error``.
+        ``messages``, ``skipped``, ``tokens``, ``tokens_by_kind``, ``tokens_by_tool``, ``tokens_by_message``,
+        ``error``.
 
     Raises:
         TypeError: it is no Arrow data, or its type is neither text nor messages.
@@ -89,14 +52,9 @@ def count(
     """
 
     def work(ledger: Ledger) -> dict[str, Any]:
-        _, overhead, tokens = ledger.sums()
-        return {
-            "tokens": ledger.total,
-            "tokens_by_kind": by_kind(tokens, overhead),
-            "tokens_by_message": ledger.per_message.tolist(),
-        }
+        return {**said.counted(ledger), "tokens_by_message": ledger.per_message.tolist()}
 
-    return SessionColumn(data, column, model, format).counted(COUNTED, cache(Counter.for_model), work)
+    return SessionColumn(data, column, model, format).counted(said.COUNTED, cache(Counter.for_model), work)
 
 
 def validate(
@@ -123,13 +81,8 @@ def validate(
         TypeError: as ``count``.
         ValueError: as ``count``.
     """
-
-    def work(found: Transcript) -> dict[str, Any]:
-        of = model or found.model
-        problems = validate_messages(found.messages, provider=found.provider, model=of, in_flight=in_flight)
-        return {"problems": [{name: getattr(one, name) for name in one.__slots__} for one in problems]}
-
-    return SessionColumn(data, column, model, format).answered(VALIDATED, work)
+    work = partial(said.validated, model=model, in_flight=in_flight)
+    return SessionColumn(data, column, model, format).answered(said.VALIDATED, work)
 
 
 def compact(
@@ -162,26 +115,10 @@ def compact(
         TypeError: as ``count``, or a setting is unknown.
         ValueError: as ``count``, or a setting or target is out of its range.
     """
-    check_settings(settings, model, target_tokens, target_share)
-
-    def work(found: Transcript) -> dict[str, Any]:
-        with Compactor(model_of(found, model), **{"provider": found.provider, **settings}) as cm:
-            done = cm.compact(
-                found.messages,
-                system=found.system,
-                tools=found.tools,
-                target_tokens=target_tokens,
-                target_share=target_share,
-            )
-        return {
-            "compacted": as_json(done.messages),
-            "tokens_before": done.tokens_before,
-            "tokens_after": done.tokens_after,
-            "reason": done.reason,
-            "plan": done.plan.to_json(),
-        }
-
-    return SessionColumn(data, column, model, format).answered(COMPACTED, work)
+    targets = {"target_tokens": target_tokens, "target_share": target_share}
+    said.check_settings(settings, model, targets)
+    work = partial(said.compacted, model=model, targets=targets, settings=settings)
+    return SessionColumn(data, column, model, format).answered(said.COMPACTED, work)
 
 
 def repair(
@@ -211,14 +148,8 @@ def repair(
         TypeError: as ``count``.
         ValueError: as ``count``.
     """
-
-    def work(found: Transcript) -> dict[str, Any]:
-        of = model or found.model
-        done = repair_messages(found.messages, provider=found.provider, model=of, in_flight=in_flight)
-        changes = [{"index": one.index, "code": one.code, "id": one.id} for one in [*found.repaired, *done.changes]]
-        return {"repaired": as_json(done.messages), "changes": changes}
-
-    return SessionColumn(data, column, model, format).answered(REPAIRED, work)
+    work = partial(said.repaired, model=model, in_flight=in_flight)
+    return SessionColumn(data, column, model, format).answered(said.REPAIRED, work)
 
 
 def truncate(
@@ -251,13 +182,5 @@ def truncate(
         TypeError: it is no Arrow data, or the column holds no texts.
         ValueError: there is no such column, no limit is given, one is negative, or the category is unknown.
     """
-    counter = Counter("o200k_base") if model is None else Counter.for_model(model)
-    shorten = partial(truncate_text, tokens=tokens, lines=lines, chars=chars, category=category, counter=counter)
-    shorten("")  # a limit that cannot be is told before a row is read
-
-    def work(value: bytes) -> dict[str, Any]:
-        text = value.decode("utf-8", "replace")
-        cut = shorten(text)
-        return {"text": cut, "truncated": cut is not text}
-
-    return answered(Rows.of(data, column, texts=True), TRUNCATED, work)
+    work = said.truncating(model, tokens=tokens, lines=lines, chars=chars, category=category)
+    return answered(Rows.of(data, column, texts=True), said.TRUNCATED, work)
