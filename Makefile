@@ -158,6 +158,15 @@ data data-check: .venv/tables # write the catalog of models anew; compare its wi
 
 bench-open: .venv/open
 
+# Engines stand apart, as their tests do.
+.venv/engines: .venv/dev .venv/release requirements/adapter-batch.txt
+	@$(INSTALL) $@ requirements/adapter-batch.txt
+	@$(INSTALL) --wheel $@ .venv/built/*.whl
+	@touch $@
+
+bench-batch: .venv/engines # jobs over 10,000 files, and over one of 5 GB
+	@.venv/engines/bin/python benches/batch.py $(ARGS)
+
 bench-%: benches/%.py .venv/dev .venv/release .venv/rivals ## measure speed: benches/NAME.py, benches/test_NAME.py; ARGS=--small tries it
 	@$(BIN)/python $< $(ARGS)
 

@@ -29,10 +29,11 @@ PROXY = {"litellm": "litellm[proxy]", "agno": "agno[sqlite]"}
 """Packages whose tests need more than the extra installs."""
 
 ENGINES = {
+    "batch": ("ray[data]>=2.60,<3",),
     "arrow": (
-        *("daft>=0.6.14,<0.7", "duckdb>=2,<3", "pandas>=3,<4", "polars>=2,<3", "pyarrow>=22"),
+        *("daft>=0.7.20,<0.8", "duckdb>=2,<3", "pandas>=3,<4", "polars>=2,<3", "pyarrow>=22"),
         *("pyspark>=4.3,<5", "ray[data]>=2.60,<3"),
-    )
+    ),
 }
 """Packages of an extra's tests that the extra does not install."""
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python.*?^```", flags=re.DOTALL | re.MULTILINE)
 GOES_ON = "```python\n# goes on from the block above\n"
 CODE = Sybil(parsers=[PythonCodeBlockParser()], path=str(ROOT))
-BY_ADAPTERS = {"frameworks", "engines"}
+BY_ADAPTERS = {"frameworks", "engines", "batch"}
 """Pages whose code tests/adapters runs, with what it needs."""
 DOCS = [page for page in sorted(ROOT.glob("docs/**/*.md")) if not {page.parent.name, page.stem} & BY_ADAPTERS]
 PAGES = [page for page in [ROOT / "README.md", *DOCS] if BLOCK.search(page.read_text())]

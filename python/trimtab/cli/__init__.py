@@ -31,6 +31,7 @@ VERBS = {
     "apply": "compact a session by a plan that was printed",
     "validate": "list the problems for which the provider would refuse a session, or repair them",
     "truncate": "shorten a command's output to a limit, as a filter in a pipe",
+    "batch": "count, check, compact or cut the sessions of many files and tables",
     "restore": "write the original messages of a compaction",
     "diff": "show what a compaction took out and what stayed, in reading order",
     "audit": "show what the agent's own compactions lost: rules, requests, tasks, decisions, files, errors",

@@ -32,6 +32,7 @@ EXTRAS = {
     "yaml": "yaml",
     "mcp": "mcp",
     "arrow": "arro3",
+    "batch": "daft",
     "langchain": "langchain",
     "pydantic-ai": "pydantic_ai",
     "openai-agents": "agents",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 HOSTS = {
     "accounts": "fireworks_ai",  # accounts/fireworks/models/...
@@ -107,6 +108,7 @@ class ModelId:
     style: str | None = None
 
     @classmethod
+    @lru_cache(256)
     def of(cls, text: str) -> ModelId:
         """Return the parts of an id."""
         rest, host = text.strip().lower(), None

@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ... import _core
 from ...counting.counter import Counter
 from ...counting.truncate import truncate
@@ -54,8 +56,11 @@ COMPACTED: Columns = {**SESSION, **SMALLER, **ERROR}
 REPAIRED: Columns = {**SESSION, **MENDED, **ERROR}
 TRUNCATED: Columns = {**SHORTER, **ERROR}
 
-OF_TOOLS = (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT)
-"""Kinds of rows that belong to a tool."""
+TARGETS = ("target_tokens", "target_share")
+"""Options of a compaction that are no settings."""
+
+OF_TOOLS = np.array([kind in {Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT} for kind in Kind])
+"""Whether rows belong to a tool, by kind."""
 
 
 def transcript_of(value: bytes | list[Any], format: str | None) -> Transcript:
@@ -84,10 +89,9 @@ def counted(ledger: Ledger) -> dict[str, Any]:
     """Return a session's tokens, in all, by kind and by tool; those of a tool are its calls' and its results'."""
     _, overhead, tokens = ledger.sums()
     names, of = ledger.names
-    of_tools: dict[str, int] = {}
-    for name, kind, number in zip(of.tolist(), ledger.kind.tolist(), ledger.tokens.tolist(), strict=True):
-        if kind in OF_TOOLS:
-            of_tools[names[name]] = of_tools.get(names[name], 0) + number
+    used = OF_TOOLS[ledger.kind]
+    sums = np.bincount(of[used], ledger.tokens[used], len(names)).astype(int).tolist()
+    of_tools = {names[number]: sums[number] for number in np.unique(of[used]).tolist()}
     return {
         "tokens": ledger.total,
         "tokens_by_kind": by_kind(tokens, overhead),

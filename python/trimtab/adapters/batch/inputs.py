@@ -1,0 +1,174 @@
+"""The rows of a job's inputs, found without reading a session: each file in units, and units in parts."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import chain, islice
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import MessageError
+from ...formats import is_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
+"""Ends of names of tables, and of files that may hold a session on each line."""
+
+FIRST = 20
+"""Lines of a file that decide whether each is a session: the first of them may be damaged."""
+
+LONGEST = 64 << 20
+"""Bytes of such a line."""
+
+LISTS = ("messages", "contents", "input")
+"""Fields of a request that hold its messages."""
+
+
+class FileSlice(NamedTuple):
+    """Rows of one file, which are read one after the other.
+
+    Attributes:
+        path: the file.
+        kind: ``whole`` (the file is one row), ``lines`` or ``parquet``.
+        row: number of the first row in its file, from 0.
+        start: of lines the byte of the first, of a table the number of its row group.
+        end: of lines the byte behind the last, of a table the number of rows.
+        size: bytes to read.
+    """
+
+    path: str
+    kind: str
+    row: int
+    start: int
+    end: int
+    size: int
+
+
+def files_in(inputs: Iterable[str], without: Path) -> list[str]:
+    """Return the files of the inputs, each once: files as they are named, those of a folder by name.
+
+    Files and folders of a folder whose name begins with a dot are left out, links to folders, and the output.
+
+    Raises:
+        MessageError: there is no such file or folder, or no file in one.
+    """
+    found: dict[str, None] = {}
+    for name in inputs:
+        path = Path(name)
+        files = [*_walk(path, without.resolve())] if path.is_dir() else [name]
+        if not files or not (path.is_dir() or path.is_file()):
+            what = "no files in it" if path.is_dir() else "no such file or folder"
+            raise MessageError(what, path=name, hint="name session files, tables, or folders of them")
+        found |= dict.fromkeys(files)
+    return [*found]
+
+
+def _walk(folder: Path, without: Path) -> Iterator[str]:
+    for at, folders, files in os.walk(folder):
+        inner = [name for name in folders if not name.startswith(".")]
+        folders[:] = sorted(name for name in inner if Path(at, name).resolve() != without)
+        yield from (str(Path(at, name)) for name in sorted(files) if not name.startswith("."))
+
+
+def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterator[FileSlice]:
+    """Yield a file's units, each of about so many bytes.
+
+    Args:
+        path: the file.
+        column: the column or field that has the session or text; None if there is one alone.
+        size: bytes at which a file of lines is divided.
+        texts: whether the rows are texts, not sessions.
+
+    Raises:
+        ValueError: a table has several columns, and none is named.
+    """
+    end = Path(path).suffix.lower()
+    if end in PARQUET:
+        yield from _groups(path, column)
+    elif end in LINES and _holds_rows(path, column, texts=texts):
+        yield from _lines(path, size)
+    else:
+        yield FileSlice(path, "whole", 0, 0, 0, _size(path))
+
+
+def parts_of(units: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]:
+    """Yield the units in parts of at least so many bytes."""
+    part: list[FileSlice] = []
+    held = 0
+    for unit in units:
+        part.append(unit)
+        held += unit.size
+        if held >= size:
+            yield part
+            part, held = [], 0
+    if part:
+        yield part
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # the worker says so
+        return 0
+
+
+def _groups(path: str, column: str | None) -> Iterator[FileSlice]:
+    """Yield the row groups of a table; all of a file that is none, which the worker says."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    try:
+        with pq.ParquetFile(path) as file:
+            footer, names = file.metadata, file.schema_arrow.names
+    except (OSError, ValueError):
+        yield FileSlice(path, "parquet", 0, -1, 0, _size(path))
+        return
+    if column is None and len(names) > 1:
+        raise ValueError(f"{path}: name the column to read with --column: it has {', '.join(names)}")
+    row = 0
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        yield FileSlice(path, "parquet", row, number, group.num_rows, group.total_byte_size)
+        row += group.num_rows
+
+
+def _holds_rows(path: str, column: str | None, *, texts: bool) -> bool:
+    """Return whether each line of a file is a session, or a text, of its own."""
+    try:
+        with Path(path).open("rb") as file:
+            values = chain.from_iterable(map(_value, iter(lambda: file.readline(LONGEST), b"")))
+            first = next((value for value in islice(values, FIRST) if value is not None), None)
+    except OSError:
+        return False
+    if isinstance(first, dict) and column is not None:
+        return column in first
+    if texts:
+        return isinstance(first, str)
+    if isinstance(first, dict):
+        return any(isinstance(first.get(name), list) for name in LISTS) and "role" not in first and not is_log(path)
+    return isinstance(first, list)
+
+
+def _value(line: bytes) -> list[Any]:
+    """Return the value of a line in a list; None for one that is none, no value for a blank one."""
+    if line.isspace():
+        return []
+    try:
+        return [json.loads(line)]
+    except (ValueError, RecursionError):
+        return [None]
+
+
+def _lines(path: str, size: int) -> Iterator[FileSlice]:
+    """Yield a file's lines in units that end with a line."""
+    with Path(path).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+        start = row = 0
+        while start < len(text):
+            end = text.find(b"\n", min(start + size, len(text)) - 1) + 1 or len(text)
+            yield FileSlice(path, "lines", row, start, end, end - start)
+            # A slice is a copy: a few of 1 MB do not hold as much memory as one of a whole line of gigabytes.
+            row += sum(text[at : min(at + (1 << 20), end)].count(b"\n") for at in range(start, end, 1 << 20))
+            start = end

@@ -1,0 +1,127 @@
+"""A job's folder: what it is, and which parts are done."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..._core import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SCHEMA = 1
+"""Version of the tables' columns, and of the job's file."""
+
+JOB = "job.json"
+"""The file that says what a folder's job is."""
+
+HINT = "name another folder with --out"
+
+
+@dataclass(frozen=True, slots=True)
+class JobFolder:
+    """A job, whose parts go to the folders of its tables.
+
+    Attributes:
+        folder: of the output.
+        says: what the job is: the same inputs and options make the same rows.
+    """
+
+    folder: Path
+    says: dict[str, Any]
+
+    @classmethod
+    def of(cls, folder: str, files: Iterable[str], options: dict[str, Any]) -> JobFolder:
+        """Return the job over these files; a file counts as the same while its size and time are.
+
+        Args:
+            folder: of the output.
+            files: names of the inputs.
+            options: all that decides what the rows say, as JSON has it.
+        """
+        digest, number, size = sha256(), 0, 0
+        for number, name in enumerate(files, 1):  # noqa: B007 - the last is their number
+            found = os.stat(name)  # noqa: PTH116 - a million files
+            size += found.st_size
+            digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+        inputs = {"files": number, "bytes": size, "sha256": digest.hexdigest()}
+        made = {"schema": SCHEMA, "trimtab": __version__, **options, "inputs": inputs}
+        return cls(Path(folder), json.loads(json.dumps(made)))
+
+    def check(self, *, resume: bool) -> None:
+        """Refuse a folder that is not this job's.
+
+        Args:
+            resume: an unfinished job has to be there.
+
+        Raises:
+            ValueError: the folder holds another job, or something else.
+        """
+        try:
+            known = json.loads((self.folder / JOB).read_bytes())
+        except FileNotFoundError:
+            if resume:
+                raise ValueError(f"{self.folder}: there is no job to go on with\n  leave out --resume") from None
+            if self.folder.exists() and any(self.folder.iterdir()):
+                raise ValueError(f"{self.folder} is not empty, and holds no job\n  {HINT}") from None
+            return
+        except ValueError:
+            raise ValueError(f"{self.folder}: {JOB} cannot be read\n  {HINT}") from None
+        differs = [name for name in {**known, **self.says} if known.get(name) != self.says.get(name)]
+        if differs:
+            what = ", ".join(f"{name} {known.get(name)!r}, not {self.says.get(name)!r}" for name in differs)
+            raise ValueError(f"{self.folder} holds another job: {what}\n  {HINT}")
+
+    @contextmanager
+    def opened(self, tables: Iterable[str]) -> Iterator[Path]:
+        """Make the folders, and yield that of files in work; what an interrupted run left in one is removed.
+
+        Raises:
+            BlockingIOError: another process works on the job.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with _locked(self.folder / ".lock"):
+            for old in self.folder.glob(".work-*"):
+                shutil.rmtree(old, ignore_errors=True)
+            work = self.folder / f".work-{os.getpid()}"
+            for folder in (work, *(self.folder / table for table in tables)):
+                folder.mkdir(exist_ok=True)
+            draft = work / JOB
+            draft.write_text(json.dumps(self.says, indent=1) + "\n", encoding="utf-8")
+            draft.replace(self.folder / JOB)
+            try:
+                yield work
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+
+    def left(self, parts: int, table: str) -> list[int]:
+        """Return the parts that are not done: those without a file of the table that is written last."""
+        return [part for part in range(parts) if not (self.folder / table / name_of(part)).exists()]
+
+
+def name_of(part: int) -> str:
+    """Return the name of a part's file in the folder of each table."""
+    return f"part-{part:06}.parquet"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock, which the system gives back with the process."""
+    with path.open("ab") as file:
+        try:
+            import fcntl  # noqa: PLC0415 - not on Windows, where nothing keeps two runs apart
+        except ImportError:
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BlockingIOError(11, "another process works on this job", str(path.parent)) from None
+        yield

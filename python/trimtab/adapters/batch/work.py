@@ -1,0 +1,258 @@
+"""What a worker does: a part's rows are read, answered and written, whatever is wrong with one of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...counting.counter import Counter, scan
+from ..arrow import said
+from .inputs import FileSlice
+from .tables import ROWS, PartFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...ledger.columns import Ledger
+    from ...messages.types import Transcript
+
+VERBS = tuple(ROWS)
+"""What a job can do with its rows."""
+
+AT_ONCE = 64
+"""Rows of a table that are read at a time: each may be a session of megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a job does with each row; it goes to the workers.
+
+    Attributes:
+        verb: one of ``VERBS``.
+        folder: of the output.
+        work: folder of files in work.
+        column: the column or field that has the session or text; None if there is one alone.
+        model: the model to count for; None takes the session's own.
+        format: the format of all sessions; None detects it.
+        options: the verb's own.
+    """
+
+    verb: str
+    folder: str
+    work: str
+    column: str | None
+    model: str | None
+    format: str | None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class InputRow(NamedTuple):
+    """A row of an input.
+
+    Attributes:
+        path: its file.
+        row: its number there, from 0; None for a table that cannot be opened.
+        line: number of its first line, from 1; None in a table.
+        offset: byte of that line; None in a table.
+        value: its text, its messages, or None for a null.
+        error: why there is no value.
+    """
+
+    path: str
+    row: int | None
+    line: int | None
+    offset: int | None
+    value: bytes | list[Any] | None
+    error: str | None = None
+
+
+class Worker:
+    """Does a part after the other; what is slow to make is made once."""
+
+    def __init__(self, task: Task) -> None:
+        """Take the task; a worker is one core: the engine runs as many as there shall be."""
+        os.environ.setdefault("TRIMTAB_THREADS", "1")
+        self._task = task
+        self._counter = cache(Counter.for_model)
+        self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
+
+    def __call__(self, part: int, units: str) -> str:
+        """Do a part, and return what became of it as JSON; an error of the output is said there, too."""
+        task = self._task
+        try:
+            with PartFiles(task.verb, Path(task.work), Path(task.folder), part) as files:
+                for unit in json.loads(units):
+                    for row in rows_of(FileSlice(*unit), task.column):
+                        self._add(files, row)
+                files.finish()
+                done = {"rows": files.rows, "bad": files.bad, "places": files.places, "tokens": files.tokens}
+        except OSError as error:
+            return json.dumps({"part": part, "error": [error.errno, error.strerror, error.filename]})
+        return json.dumps({"part": part, **done})
+
+    def _add(self, files: PartFiles, row: InputRow) -> None:
+        """Answer a row, and add the answer or why there is none."""
+        place = {"path": row.path, "row": row.row}
+        ledger: Ledger | None = None
+        answer: dict[str, Any] = {}
+        try:
+            if row.error is not None:
+                raise ValueError(row.error)  # noqa: TRY301
+            if row.value is not None:
+                answer, ledger = self._answer(files, row)
+        except (MemoryError, OSError):
+            raise  # no fault of this row
+        except Exception as error:  # noqa: BLE001 - rows are independent: whatever a row raises is its own
+            answer = {"error": str(error) or type(error).__name__}
+            files.spoil({**place, **_first_place(row), "reason": _first_line(answer["error"]), "is_read": False})
+        files.add({**place, **answer}, ledger, _size(row.value) + len(answer.get("compacted") or ""))
+
+    def _answer(self, files: PartFiles, row: InputRow) -> tuple[dict[str, Any], Ledger | None]:
+        """Return what is said of a row, and its tokens by block."""
+        task = self._task
+        if self._shortened:
+            if not isinstance(row.value, bytes):
+                raise ValueError("a list, no text")
+            return self._shortened(row.value), None
+        found = said.transcript_of(row.value or b"", task.format)
+        answer = said.described(found, task.model)
+        ledger = self._ledger(found)
+        if ledger is not None:
+            answer |= said.counted(ledger)
+        answer |= said.validated(found, task.model, in_flight=task.options.get("in_flight", False))
+        answer |= self._changed(found)
+        for place in found.skipped:
+            files.spoil({"path": row.path, "row": row.row, **_place(row, place.line, place.offset), **_why(place)})
+        return answer, ledger
+
+    def _ledger(self, found: Transcript) -> Ledger | None:
+        """Return a session's tokens; None where no model is known and the verb needs none.
+
+        Raises:
+            ValueError: the verb needs a model.
+        """
+        of = self._task.model or found.model
+        if of is None and self._task.verb != "count":
+            return None
+        return scan(found.messages, self._counter(said.model_of(found, of)), found.provider)
+
+    def _changed(self, found: Transcript) -> dict[str, Any]:
+        """Return the session as the verb changes it."""
+        task = self._task
+        if task.verb == "compact":
+            targets = {name: value for name, value in task.options.items() if name in said.TARGETS}
+            settings = {name: value for name, value in task.options.items() if name not in said.TARGETS}
+            return said.compacted(found, task.model, targets, settings)
+        if task.verb == "repair":
+            return said.repaired(found, task.model, in_flight=task.options.get("in_flight", False))
+        return {}
+
+
+def rows_of(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
+    """Yield a unit's rows; what cannot be read is a row with the reason."""
+    if unit.kind == "parquet":
+        yield from _of_table(unit, column)
+    elif unit.kind == "lines":
+        yield from _of_lines(unit, column)
+    else:
+        value = error = None
+        try:
+            value = Path(unit.path).read_bytes()
+        except OSError as found:
+            error = f"cannot be read: {(found.strerror or str(found)).lower()}"
+        yield InputRow(unit.path, 0, 1, 0, value, error)
+
+
+def _of_lines(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
+    """Yield the rows of lines; blank ones are none."""
+    with Path(unit.path).open("rb") as file:
+        file.seek(unit.start)
+        at, number = unit.start, unit.row
+        while at < unit.end and (line := file.readline()):
+            if not line.isspace():
+                yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
+            at, number = at + len(line), number + 1
+
+
+def _of_line(row: InputRow, column: str | None) -> InputRow:
+    """Return a line as a row: its value, or a field of it."""
+    text: Any = row.value
+    if column is None and text.lstrip()[:1] != b'"':
+        return row
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return row._replace(value=None, error=f"no JSON: {error}")
+    if column is not None:
+        if not isinstance(value, dict) or column not in value:
+            return row._replace(value=None, error=f"there is no field {column!r}")
+        value = value[column]
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogatepass")
+    if not isinstance(value, bytes | list | None):
+        value = json.dumps(value).encode()
+    return row._replace(value=value)
+
+
+def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
+    """Yield the rows of a table's row group; where it cannot be read, the rows that are left, with the reason."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    from ..arrow.rows import Rows, values  # noqa: PLC0415 - needs arro3
+
+    row = unit.row
+    try:
+        # Buffered: of a row group of gigabytes a page is read at a time.
+        with pq.ParquetFile(unit.path, buffer_size=1 << 20) as file:
+            if column is not None and column not in file.schema_arrow.names:
+                raise ValueError(f"there is no column {column!r}")  # noqa: TRY301
+            named = None if column is None else [column]
+            for chunk in file.iter_batches(AT_ONCE, row_groups=[unit.start], columns=named):
+                rows = Rows.of(pa.record_batch(chunk), column)
+                for value in (value for part in rows.chunks for value in values(part)):
+                    yield InputRow(unit.path, row, None, None, value)
+                    row += 1
+    except Exception as error:  # noqa: BLE001 - of two libraries, for a file that may hold anything
+        reason = f"cannot be read: {error}"
+        if unit.start < 0:
+            yield InputRow(unit.path, None, None, None, None, reason)
+        for number in range(row, unit.row + unit.end):
+            yield InputRow(unit.path, number, None, None, None, reason)
+
+
+def _first_place(row: InputRow) -> dict[str, int | None]:
+    """Return the first place of a row's text that cannot be read; the row's own where its text has none."""
+    if isinstance(row.value, bytes):
+        from ...formats._records import Records  # noqa: PLC0415 - for a row that is bad
+
+        records = Records(BytesIO(row.value))
+        for _ in records:
+            pass
+        for place in records.skipped:
+            return _place(row, place.line, place.offset)
+    return {"line": row.line, "offset": row.offset}
+
+
+def _place(row: InputRow, line: int, offset: int) -> dict[str, int | None]:
+    """Return a place in a row's text as one in its file; in a table it is one in the text."""
+    return {"line": (row.line or 1) - 1 + line, "offset": (row.offset or 0) + offset}
+
+
+def _first_line(text: str) -> str:
+    """Return an error without its hint."""
+    return text.partition("\n")[0]
+
+
+def _why(place: Any) -> dict[str, Any]:
+    return {"reason": place.reason, "is_read": place.is_read}
+
+
+def _size(value: bytes | list[Any] | None) -> int:
+    """Return about how many bytes a row holds."""
+    return len(value) if isinstance(value, bytes) else 1 << 16

@@ -1,0 +1,431 @@
+"""Jobs over many sessions: what the inputs hold, what a worker says of each row, and what a folder remembers.
+
+The parts are done in this process; ``tests/adapters/test_batch.py`` has them done by the engines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trimtab
+from support.command import run as command
+from support.format_cases import LINES, WHOLES
+from support.models import CLAUDE
+from support.transcripts import PROVIDERS, transcript
+from trimtab.adapters.batch import Done, inputs, run, work
+from trimtab.adapters.batch import run as job
+from trimtab.ledger.columns import Kind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAID = {"role": "user", "content": "naïve 日本"}, {"role": "assistant", "content": "done"}
+CHAT = json.dumps(SAID, ensure_ascii=False).encode()
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Parts are done here, one after the other, each by a worker of its own as JSON brings them."""
+    from importlib import import_module
+
+    def query(task: work.Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
+        for number, units in parts.items():
+            yield json.loads(work.Worker(task)(number, json.dumps(units)))
+
+    monkeypatch.setattr(import_module("trimtab.adapters.batch.run"), "_query", query)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(out: str, table: str = "sessions") -> list[dict[str, Any]]:
+    """The rows of a table, part after part."""
+    return [row for part in sorted(Path(out, table).glob("*.parquet")) for row in pq.read_table(part).to_pylist()]
+
+
+def write(name: str, text: bytes) -> str:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    return name
+
+
+def sessions() -> dict[str, bytes]:
+    """A file of every format, and a list of every provider."""
+    found = {f"{name}.jsonl": b"\n".join(json.dumps(line).encode() for line in make(3)) for name, make in LINES.items()}
+    found |= {f"{name}.json": json.dumps(make(3)).encode() for name, make in WHOLES.items()}
+    of = {
+        f"of_{name}.json": json.dumps(transcript("u:40 c1:3+c2 r1:60+r2 a:90 u", name)).encode() for name in PROVIDERS
+    }
+    return found | of | {"example.jsonl": trimtab.formats.EXAMPLE.read_bytes()}
+
+
+def test_count_says_of_a_file_of_every_format_what_the_library_says() -> None:
+    files = sessions()
+    for name, text in files.items():
+        write(f"in/{name}", text)
+    done = run("count", ["in"], "out", model=CLAUDE)
+    assert done == Done(1, len(files), 0, 0, done.tokens, sum(map(len, files.values())))
+    said = rows("out")
+    assert [row["path"] for row in said] == [f"in/{name}" for name in sorted(files)]
+    blocks = rows("out", "messages")
+    for row in said:
+        found = trimtab.read(row["path"], repair="logs")
+        ledger = trimtab.Ledger.of(found.messages, counter=trimtab.Counter.for_model(CLAUDE), provider=found.provider)
+        assert (row["row"], row["error"], row["messages"]) == (0, None, len(found.messages))
+        assert (row["format"], row["provider"], row["model"]) == (found.format, found.provider, CLAUDE)
+        assert row["tokens"] == ledger.total == sum(row["tokens_by_kind"].values())
+        mine = [block for block in blocks if block["path"] == row["path"]]
+        assert [block["index"] for block in mine] == sorted(block["index"] for block in mine)
+        for index, tokens in enumerate(ledger.per_message.tolist()):
+            of = [block for block in mine if block["index"] == index]
+            assert sum(block["tokens"] for block in of) == tokens
+            assert {block["role"] for block in of} == {Role(ledger.role[index]).name.lower()}
+            kinds = [Kind(kind).name.lower() for kind, at in zip(ledger.kind, ledger.owner, strict=True) if at == index]
+            assert [block["kind"] for block in of] == [*kinds, "overhead"]
+        tools = {block["tool"] for block in mine} - {None}
+        of_tools = {tool: sum(block["tokens"] for block in mine if block["tool"] == tool) for tool in tools}
+        assert {each["tool"]: each["tokens"] for each in row["tokens_by_tool"]} == of_tools
+        problems = trimtab.validate(found.messages, provider=found.provider, model=CLAUDE)
+        assert [each["code"] for each in row["problems"]] == [problem.code for problem in problems]
+
+
+def test_lines_that_are_sessions_are_rows_with_their_place() -> None:
+    broken = json.dumps([*SAID]).encode()[:-9]
+    request = json.dumps({"messages": SAID, "model": "gpt-5.5"}).encode()
+    lines = [CHAT, b"", request, broken, CHAT + b"\r", b'"a text"', b"[]", CHAT]
+    text = b"\n".join(lines)
+    write("chats.jsonl", text)
+    done = run("count", ["chats.jsonl"], "out", model=CLAUDE)
+    assert (done.rows, done.bad) == (7, 2)
+    said = rows("out")
+    assert [(row["row"], row["messages"]) for row in said] == [
+        (0, 2),
+        (2, 2),
+        (3, 1),  # the message in front of the cut
+        (4, 2),
+        (5, None),
+        (6, None),
+        (7, 2),
+    ]
+    starts = [sum(len(line) + 1 for line in lines[:at]) for at in range(len(lines))]
+    bad = rows("out", "quarantine")
+    assert [(place["row"], place["line"], place["offset"]) for place in bad] == [
+        (n, n + 1, starts[n]) for n in (3, 5, 6)
+    ]
+    assert all(place["reason"] and "\n" not in place["reason"] for place in bad)
+
+
+@pytest.mark.parametrize("size", [1, 100, 1000, 10**6])
+def test_lines_are_divided_without_changing_the_rows(size: int) -> None:
+    pick = random.Random(size)
+    lines = [pick.choice([CHAT, b"", b"  ", CHAT * 3, b"x" * 90]) for _ in range(60)]
+    write("chats.jsonl", CHAT + b"\n" + b"\n".join(lines))
+    units = [*inputs.units_of("chats.jsonl", None, size, texts=False)]
+    assert [unit.start for unit in units[1:]] == [unit.end for unit in units[:-1]]
+    assert len(units) > 1 or size > 1000
+    found = [row for unit in units for row in work.rows_of(unit, None)]
+    (whole,) = inputs.units_of("chats.jsonl", None, 1 << 40, texts=False)
+    assert found == [*work.rows_of(whole, None)]
+    assert [row.row for row in found] == [at for at, line in enumerate([CHAT, *lines]) if line.strip()]
+
+
+def test_a_column_is_read_from_lines_and_tables() -> None:
+    fields = [SAID, CHAT.decode(), None, 7]
+    write("in.jsonl", b"\n".join(json.dumps({"id": n, "said": value}).encode() for n, value in enumerate(fields)))
+    run("count", ["in.jsonl"], "lines", column="said", model=CLAUDE)
+    of_lines = rows("lines")
+    assert [row["messages"] for row in of_lines] == [2, 2, None, None]
+    assert [row["error"] is None for row in of_lines] == [True, True, True, False]
+    pq.write_table(pa.table({"id": [0, 1, 2], "said": [CHAT, None, b"cut"]}), "in.parquet", row_group_size=2)
+    pq.write_table(pa.table({"said": pa.array([[*SAID], None])}), "structs.parquet")
+    done = run("count", ["in.parquet", "structs.parquet"], "tables", column="said", model=CLAUDE)
+    assert (done.rows, done.bad) == (5, 1)
+    said = rows("tables")
+    assert [(row["path"], row["row"], row["messages"]) for row in said] == [
+        ("in.parquet", 0, 2),
+        ("in.parquet", 1, None),
+        ("in.parquet", 2, None),
+        ("structs.parquet", 0, 2),
+        ("structs.parquet", 1, None),
+    ]
+    assert said[0]["tokens"] == said[3]["tokens"] == of_lines[0]["tokens"]
+    with pytest.raises(ValueError, match="name the column to read with --column: it has id, said"):
+        run("count", ["in.parquet"], "none", model=CLAUDE)
+    done = run("count", ["in.parquet"], "other", column="no", model=CLAUDE)
+    assert (done.rows, done.bad) == (3, 3)
+
+
+def test_a_damaged_table_loses_the_rows_behind_the_damage_and_says_so() -> None:
+    pq.write_table(pa.table({"said": [CHAT] * 300}), "in.parquet", row_group_size=100, compression="none")
+    text = bytearray(Path("in.parquet").read_bytes())
+    middle = pq.read_metadata("in.parquet").row_group(1).column(0)
+    text[middle.data_page_offset : middle.data_page_offset + 40] = b"\xff" * 40
+    write("in.parquet", bytes(text))
+    write("none.parquet", b"PAR1 and no more")
+    done = run("count", ["in.parquet", "none.parquet"], "out", model=CLAUDE)
+    said = rows("out")
+    assert [row["row"] for row in said] == [*range(300), None]
+    assert [row["error"] is None for row in said] == [True] * 100 + [False] * 100 + [True] * 100 + [False]
+    assert (done.bad, len(rows("out", "quarantine"))) == (101, 101)
+
+
+def test_places_of_a_damaged_session_are_in_quarantine() -> None:
+    lines = trimtab.formats.EXAMPLE.read_bytes().splitlines(keepends=True)
+    lines.insert(3, b"cut off {\n")
+    write("session.jsonl", b"".join(lines))
+    done = run("count", ["session.jsonl"], "out", model=CLAUDE)
+    (row,) = rows("out")
+    (place,) = rows("out", "quarantine")
+    assert (done.bad, done.places, row["skipped"], row["messages"]) == (0, 1, 1, len(trimtab.example().messages))
+    assert (place["line"], place["offset"], place["is_read"]) == (4, sum(map(len, lines[:3])), False)
+
+
+DAMAGES = (
+    lambda text: text[: len(text) // 2],
+    lambda text: b"",
+    lambda text: text.replace(b"[", b"", 1),
+    lambda text: text.replace(b"role", b"rule"),
+    lambda text: b"\xff\xfe" + text,
+    lambda text: text.replace(b"user", b"us\x00er"),
+    lambda text: b"{}",
+    lambda text: b"null",
+    lambda text: text.replace(b'"content"', b'"content": 7, "was"'),
+    lambda text: b"[" * 5_000,
+)
+
+
+def test_one_damaged_row_of_a_thousand_spoils_no_other() -> None:
+    pick = random.Random(26)
+    texts = [
+        json.dumps([{"role": "user", "content": f"question {n} " + "word " * pick.randrange(40)}, SAID[1]]).encode()
+        for n in range(1_000)
+    ]
+    pq.write_table(pa.table({"said": texts}), "whole.parquet", row_group_size=150)
+    run("count", ["whole.parquet"], "whole", model=CLAUDE)
+    expected = rows("whole")
+    for number, damage in enumerate(DAMAGES):
+        at = pick.randrange(1_000)
+        changed = [damage(text) if n == at else text for n, text in enumerate(texts)]
+        pq.write_table(pa.table({"said": changed}), "in.parquet", row_group_size=150)
+        done = run("count", ["in.parquet"], f"out{number}", model=CLAUDE)
+        said = rows(f"out{number}")
+        assert [row for row in said if row["row"] != at] == [
+            {**row, "path": "in.parquet"} for row in expected if row["row"] != at
+        ]
+        (place,) = rows(f"out{number}", "quarantine")
+        assert (place["path"], place["row"], done.rows) == ("in.parquet", at, 1_000)
+        if done.bad:
+            assert said[at]["tokens"] is None
+            assert place["reason"] == said[at]["error"].partition("\n")[0]
+        else:  # what is whole of it was read
+            assert said[at]["skipped"] == 1
+
+
+def test_compact_repair_and_validate_say_what_the_library_says() -> None:
+    write("s/example.jsonl", trimtab.formats.EXAMPLE.read_bytes())
+    blank = [{"role": "user", "content": " "}, *transcript("u:40 c1 r1:90 a", "anthropic")]
+    write("s/list.json", json.dumps(blank).encode())
+    run("compact", ["s"], "smaller", model=CLAUDE, target_share=0.4, policy="default")
+    run("repair", ["s"], "repaired", model=CLAUDE)
+    run("validate", ["s"], "checked")
+    for row in rows("smaller")[:1]:
+        assert row["tokens_after"] <= 0.4 * row["tokens_before"]
+        counter = trimtab.Counter.for_model(CLAUDE)
+        assert counter.per_message(json.loads(row["compacted"])).sum() == row["tokens_after"]
+        assert trimtab.Plan.from_json(row["plan"]).edits
+    for before, after in zip(rows("checked"), rows("repaired"), strict=True):
+        found = trimtab.read(before["path"], repair="logs")
+        problems = trimtab.validate(found.messages, provider=found.provider, model=found.model)
+        assert [each["code"] for each in before["problems"]] == [problem.code for problem in problems]
+        assert json.loads(after["repaired"]) == trimtab.repair(found.messages, provider=found.provider).messages
+        assert (before["tokens"] is None) == (found.model is None)
+    assert rows("checked")[1]["problems"]
+    assert not trimtab.validate(json.loads(rows("repaired")[1]["repaired"]), provider="anthropic")
+
+
+def test_truncate_cuts_texts_of_files_lines_and_tables() -> None:
+    text = "\n".join(f"line {n}" for n in range(500))
+    write("t/log.txt", text.encode())
+    write("t/lines.jsonl", b"\n".join(json.dumps(each).encode() for each in (text, "short", 7)))
+    pq.write_table(pa.table({"text": [text, None]}), "t/table.parquet")
+    done = run("truncate", ["t"], "cut", tokens=50, model=CLAUDE)
+    counter = trimtab.Counter.for_model(CLAUDE)
+    cut = trimtab.truncate(text, tokens=50, counter=counter)
+    said = {(Path(row["path"]).name, row["row"]): row for row in rows("cut", "texts")}
+    assert [said[of]["text"] for of in (("log.txt", 0), ("lines.jsonl", 0), ("table.parquet", 0))] == [cut] * 3
+    assert [said["lines.jsonl", 1][name] for name in ("text", "truncated")] == ["short", False]
+    assert [said["table.parquet", 1][name] for name in ("text", "truncated", "error")] == [None] * 3
+    assert (done.rows, done.bad) == (6, 0)  # a number is the text of a number
+    with pytest.raises(ValueError, match="limit"):
+        run("truncate", ["t"], "none")
+
+
+def test_a_model_that_is_not_named_is_the_rows_fault() -> None:
+    write("a.json", CHAT)
+    write("b.jsonl", trimtab.formats.EXAMPLE.read_bytes())
+    done = run("count", ["a.json", "b.jsonl"], "out")
+    first, second = rows("out")
+    assert "names no model" in first["error"]
+    assert (done.bad, second["model"], second["tokens"] > 0) == (1, trimtab.example().model, True)
+
+
+def test_inputs_are_files_in_order_each_once() -> None:
+    for name in ("in/b.json", "in/a.json", "in/.hidden/c.json", "in/.d.json", "in/sub/e.json"):
+        write(name, CHAT)
+    Path("in/loop").symlink_to(".", target_is_directory=True)
+    run("count", ["in/b.json", "in"], "in/out", model=CLAUDE)
+    assert [row["path"] for row in rows("in/out")] == ["in/b.json", "in/a.json", "in/sub/e.json"]
+    assert [*inputs.files_in(["in"], Path("in/out"))] == ["in/a.json", "in/b.json", "in/sub/e.json"]
+    Path("empty").mkdir()
+    for name, what in (("no", "no such file or folder"), ("empty", "no files in it")):
+        with pytest.raises(trimtab.MessageError, match=what):
+            run("count", [name], "out2", model=CLAUDE)
+    assert not Path("out2").exists()
+
+
+def test_parts_do_not_depend_on_who_does_them() -> None:
+    for n in range(40):
+        write(f"in/{n:02}.json", json.dumps([{"role": "user", "content": "w " * 30_000}, SAID[1]] * 2).encode())
+    whole = run("count", ["in"], "one", model=CLAUDE, part_mb=100)
+    parts = run("count", ["in"], "many", model=CLAUDE, part_mb=1)
+    assert (whole.parts, parts.parts) == (1, 5)
+    for table in ("sessions", "messages", "quarantine"):
+        assert rows("one", table) == rows("many", table)
+
+
+def test_a_job_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(8):
+        write(f"in/{n}.json", json.dumps([{"role": "user", "content": f"{n} " * 200_000}]).encode())
+    run("count", ["in"], "whole", model=CLAUDE, part_mb=1)
+    with pytest.raises(ValueError, match="no job to go on with"):
+        run("count", ["in"], "out", model=CLAUDE, part_mb=1, resume=True)
+    made = 0
+
+    def stop(done: int, total: int) -> None:
+        nonlocal made
+        made += 1
+        if made == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("count", ["in"], "out", model=CLAUDE, part_mb=1, progress=stop)
+    assert not [*Path("out").glob(".work-*")]
+    Path("out/.work-1").mkdir()  # of a run that was killed
+    done = run("count", ["in"], "out", model=CLAUDE, part_mb=1, resume=True)
+    assert 0 < done.parts < 8
+    assert not [*Path("out").glob(".work-*")]
+    for table in ("sessions", "messages", "quarantine"):
+        assert rows("whole", table) == rows("out", table)
+    assert run("count", ["in"], "out", model=CLAUDE, part_mb=1) == Done()
+
+
+def test_another_jobs_folder_is_refused() -> None:
+    write("a.json", CHAT)
+    run("count", ["a.json"], "out", model=CLAUDE)
+    with pytest.raises(ValueError, match="holds another job: verb 'count', not 'validate'"):
+        run("validate", ["a.json"], "out", model=CLAUDE)
+    with pytest.raises(ValueError, match="another job: model"):
+        run("count", ["a.json"], "out", model="gpt-5.5")
+    os.utime("a.json", (1, 1))
+    with pytest.raises(ValueError, match="another job: inputs"):
+        run("count", ["a.json"], "out", model=CLAUDE)
+    write("other/file", b"")
+    with pytest.raises(ValueError, match="not empty, and holds no job"):
+        run("count", ["a.json"], "other", model=CLAUDE)
+    write("broken/job.json", b"{")
+    with pytest.raises(ValueError, match="cannot be read"):
+        run("count", ["a.json"], "broken", model=CLAUDE)
+
+
+def test_two_runs_of_a_job_do_not_meet() -> None:
+    write("a.json", CHAT)
+
+    def again(done: int, total: int) -> None:
+        with pytest.raises(BlockingIOError, match="another process works on this job"):
+            run("count", ["a.json"], "out", model=CLAUDE)
+
+    assert run("count", ["a.json"], "out", model=CLAUDE, progress=again).parts == 1
+
+
+def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
+    write("a.json", CHAT)
+    wrong: list[tuple[str, dict[str, Any], type[Exception]]] = [
+        ("no", {}, ValueError),
+        ("count", {"format": "no"}, ValueError),
+        ("count", {"workers": 0}, ValueError),
+        ("count", {"part_mb": 0}, ValueError),
+        ("count", {"in_flight": True, "more": 1}, TypeError),
+        ("compact", {"policy": "no"}, ValueError),
+        ("compact", {"target_share": 3.0}, ValueError),
+        ("truncate", {"category": "no", "tokens": 3}, ValueError),
+    ]
+    for verb, options, kind in wrong:
+        with pytest.raises(kind):
+            run(verb, ["a.json"], "out", **options)
+    assert not Path("out").exists()
+
+
+def test_a_worker_that_ends_is_tried_again_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import import_module
+
+    module, tries = import_module("trimtab.adapters.batch.run"), []
+
+    def ends(task: work.Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
+        tries.append(len(parts))
+        if len(tries) < 3:
+            part = min(parts)
+            yield json.loads(work.Worker(task)(part, json.dumps(parts[part])))
+        raise RuntimeError("UDF process closed the connection")
+
+    monkeypatch.setattr(module, "_query", ends)
+    for n in range(4):
+        write(f"in/{n}.json", json.dumps([{"role": "user", "content": f"{n} " * 600_000}]).encode())
+    with pytest.raises(ChildProcessError, match=r"a worker ended before its part, which begins with in/2\.json"):
+        run("count", ["in"], "out", model=CLAUDE, part_mb=1)
+    assert tries == [4, 3, 2, 2]
+
+
+def test_an_output_that_cannot_be_written_ends_the_job() -> None:
+    write("a.json", CHAT)
+    write("file", b"")
+    with pytest.raises(OSError, match="file"):
+        run("count", ["a.json"], "file", model=CLAUDE)
+
+
+def test_the_command_reports_the_job() -> None:
+    write("a.json", CHAT)
+    write("b.json", b"cut")
+    tokens = trimtab.Counter.for_model(CLAUDE).per_message([*SAID]).sum()
+    done = command("batch", "count", "a.json", "b.json", "--model", CLAUDE, "--out", "out")
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (
+        0,
+        [f"  {tokens} tokens", "  1 row with an error, 1 place in quarantine", "  in 1 part: out/sessions/*.parquet"],
+    )
+    assert done.stderr.splitlines()[-1] == "trimtab: 1 row has an error: see out/quarantine"
+    again = command("batch", "count", "a.json", "b.json", "--model", CLAUDE, "--out", "out", "--json")
+    report = json.loads(again.stdout)
+    assert (report["parts"], report["rows"], report["out"]) == (0, 0, "out")
+    other = command("batch", "repair", "a.json", "--out", "out")
+    assert (other.returncode, other.stdout) == (64, "")
+    assert other.stderr.splitlines()[-1] == "  name another folder with --out"
+    missing = command("batch", "count", "none.json", "--out", "new")
+    assert (missing.returncode, Path("new").exists()) == (65, False)
+
+
+def test_the_engine_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import import_module, reload
+
+    module = reload(import_module("trimtab.adapters.batch.run"))
+    monkeypatch.setitem(__import__("sys").modules, "daft", None)
+    write("a.json", CHAT)
+    with pytest.raises(ImportError, match=r"pip install 'trimtab\[batch\]'"):
+        module.run("count", ["a.json"], "out", model=CLAUDE)
+    assert job is not None
