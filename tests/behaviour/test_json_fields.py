@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support import audited
+from support.batch_here import without_engine
 from support.command import commands, run
 from support.format_cases import LINES
 from support.transcripts import transcript
@@ -32,6 +33,11 @@ WORDS = {
     "`apply`": "apply s.json --plan plan.json -o o.json",
     "`validate`": "validate bad.json",
     "`truncate`": "truncate s.json --lines 3",
+    "`batch count`": "batch count s.json --model claude-sonnet-4-5 --out counted",
+    "`batch validate`": "batch validate s.json --out checked",
+    "`batch compact`": "batch compact s.json --model claude-sonnet-4-5 --out smaller",
+    "`batch repair`": "batch repair s.json --out repaired",
+    "`batch truncate`": "batch truncate s.json --lines 3 --out cut",
     "`restore`": "restore REF --session talk -o back.json",
     "`diff`": "diff REF --session talk",
     "`report`": "report s.json -o report.html",
@@ -77,6 +83,7 @@ def answer(folder: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The JSON of a command."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TRIMTAB_HOME", str(folder / "home"))
+    without_engine(monkeypatch)
     ref = json.loads(run(*WORDS["`compact`"].split(), "--json").stdout)["ref"]
     if "plan.json" in words:
         Path("plan.json").write_text(run("plan", "s.json", "--json", "--target-share", "0.4").stdout)

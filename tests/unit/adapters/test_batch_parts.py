@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trimtab
+from support.batch_here import without_engine
 from support.command import run as command
 from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE
@@ -34,13 +35,7 @@ CHAT = json.dumps(SAID, ensure_ascii=False).encode()
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Parts are done here, one after the other, each by a worker of its own as JSON brings them."""
-    from importlib import import_module
-
-    def query(task: work.Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
-        for number, units in parts.items():
-            yield json.loads(work.Worker(task)(number, json.dumps(units)))
-
-    monkeypatch.setattr(import_module("trimtab.adapters.batch.run"), "_query", query)
+    without_engine(monkeypatch)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
