@@ -128,7 +128,11 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
     let found = read(&[&behind_nuls]);
     assert_eq!(found.found.messages(), 2);
     assert_eq!(places(&found).iter().map(|(line, ..)| *line).collect::<Vec<_>>(), [2, 2, 3, 5]);
-    for text in [text, list, damaged, behind_nuls] {
+    // In a list a comma behind NUL bytes, with nothing more on its line, in front of a record that is cut.
+    let with_comma = [b"[\n", HI.as_bytes(), b"\n\0\0\0,\n\0\n", &USE.as_bytes()[..9], b"\n", GAVE.as_bytes()].concat();
+    let found = read(&[&with_comma]);
+    assert_eq!(places(&found).iter().map(|(line, ..)| *line).collect::<Vec<_>>(), [1, 3, 4, 5]);
+    for text in [text, list, damaged, behind_nuls, with_comma] {
         let whole = read(&[&text]);
         for at in 0..text.len() {
             let mut reader = Reader::new(Counter::from(Encoding::O200k), None);

@@ -87,13 +87,25 @@ impl Walk {
                 at += 1;
             }
             self.place.pass(&bytes[start..at]);
+            if memchr::memchr(b'\n', &bytes[start..at]).is_some()
+                && let Some((place, at)) = nuls.take()
+            {
+                tell(place, at, NULS, false); // behind them is a comma alone
+            }
             if matches!((bytes.get(at), self.list), (Some(b'['), None) | (Some(b']'), Some(_)))
                 && let Some((place, at)) = nuls.take()
             {
                 tell(place, at, NULS_BEFORE, true); // now: a walk from them on would meet the bracket twice
             }
             let next = match (bytes.get(at), self.list) {
-                (None, _) => return Ok(Through { bytes: at, is_dropping: false }),
+                (None, _) => match nuls {
+                    Some((_, from)) if !is_end && at - from <= LONGEST => return Ok(self.open(at, nuls)),
+                    Some((place, from)) => {
+                        tell(place, from, NULS, false);
+                        return Ok(Through { bytes: at, is_dropping: false });
+                    }
+                    None => return Ok(Through { bytes: at, is_dropping: false }),
+                },
                 (Some(b'['), None) => {
                     (self.list, self.is_behind) = (Some(self.place), false);
                     at + 1
