@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...counting.counter import Counter, scan
+from ...models.model import Model
 from ..arrow import said
 from .inputs import FileSlice
 from .tables import ROWS, PartFiles
@@ -78,6 +79,7 @@ class Worker:
         """Take the task; a worker is one core: the engine runs as many as there shall be."""
         os.environ.setdefault("TRIMTAB_THREADS", "1")
         self._task = task
+        self._model = task.model and Model.named(task.model)  # a name is looked up once, not for each row
         self._counter = cache(Counter.for_model)
         self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
 
@@ -120,11 +122,11 @@ class Worker:
                 raise ValueError("a list, no text")
             return self._shortened(row.value), None
         found = said.transcript_of(row.value or b"", task.format)
-        answer = said.described(found, task.model)
+        answer = said.described(found, self._model)
         ledger = self._ledger(found)
         if ledger is not None:
             answer |= said.counted(ledger)
-        answer |= said.validated(found, task.model, in_flight=task.options.get("in_flight", False))
+        answer |= said.validated(found, self._model, in_flight=task.options.get("in_flight", False))
         answer |= self._changed(found)
         for place in found.skipped:
             files.spoil({"path": row.path, "row": row.row, **_place(row, place.line, place.offset), **_why(place)})
@@ -136,7 +138,7 @@ class Worker:
         Raises:
             ValueError: the verb needs a model.
         """
-        of = self._task.model or found.model
+        of = self._model or found.model
         if of is None and self._task.verb != "count":
             return None
         return scan(found.messages, self._counter(said.model_of(found, of)), found.provider)
@@ -147,9 +149,9 @@ class Worker:
         if task.verb == "compact":
             targets = {name: value for name, value in task.options.items() if name in said.TARGETS}
             settings = {name: value for name, value in task.options.items() if name not in said.TARGETS}
-            return said.compacted(found, task.model, targets, settings)
+            return said.compacted(found, self._model, targets, settings)
         if task.verb == "repair":
-            return said.repaired(found, task.model, in_flight=task.options.get("in_flight", False))
+            return said.repaired(found, self._model, in_flight=task.options.get("in_flight", False))
         return {}
 
 
