@@ -38,6 +38,9 @@ class Texts:
             return [self.anew(entry) for entry in value]
         if not isinstance(value, str) or len(value) < SHORT or not any(map(str.isspace, value)):
             return value
+        if value[0] in "{[":  # arguments of a call
+            with suppress(ValueError):
+                return json.dumps(self.anew(json.loads(value)))
         lines = value.split("\n")
         self.random.shuffle(lines)
         self.number += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._repr import as_html, short
@@ -130,7 +130,8 @@ class Plan:
         return json.dumps({key: value for key, value in body.items() if "bytes" not in key}, ensure_ascii=False)
 
     def _body(self) -> dict[str, Any]:
-        body = asdict(self) | {"version": self.version, "edits": [_written(edit) for edit in self.edits]}
+        body = _fields(self) | {"version": self.version, "edits": [_written(edit) for edit in self.edits]}
+        body["savings"] = self.savings and _fields(self.savings)
         if self.keep_tag == USUAL_TAG:
             del body["keep_tag"]  # a field that nearly no plan needs
         return body
@@ -186,10 +187,15 @@ _BECAUSE = {
 
 def _written(edit: Edit) -> dict[str, Any]:
     """Return an edit as JSON has it: a field that nearly no edit needs is there if it has something."""
-    fields = asdict(edit)
-    if not fields.get("skipped"):
-        fields.pop("skipped", None)
-    return {"edit": type(edit).__name__, **fields}
+    found = _fields(edit)
+    if not found.get("skipped"):
+        found.pop("skipped", None)
+    return {"edit": type(edit).__name__, **found}
+
+
+def _fields(value: Plan | Savings | Edit) -> dict[str, Any]:
+    """Return a value's fields as they are; ``asdict`` copies each number of a tuple, in ten times as long."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _parse_edit(found: object) -> Edit:

@@ -19,6 +19,7 @@ from ...messages.types import Transcript
 from ...session.compactor import Compactor
 from ...validity.repair import repair
 from ...validity.validate import validate
+from .unkept import Unkept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +111,7 @@ def compacted(
     found: Transcript, model: str | Model | None, targets: dict[str, Any], settings: dict[str, Any]
 ) -> dict[str, Any]:
     """Return a session compacted, with the plan."""
-    with Compactor(model_of(found, model), **{"provider": found.provider, **settings}) as cm:
+    with Compactor(model_of(found, model), **{"provider": found.provider, "archive": Unkept(), **settings}) as cm:
         done = cm.compact(found.messages, system=found.system, tools=found.tools, **targets)
     return {
         "compacted": as_json(done.messages),
