@@ -120,7 +120,7 @@ lint: .venv/checked
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 
 docs: .venv/checked ## write the tables in docs/: problem codes, what is due when, configuration keys, requirements, failures of a summarizer, options, frameworks; the README's picture
-	@for table in codes due keys requirements summarizers options frameworks; do \
+	@for table in codes due keys requirements summarizers options frameworks scale; do \
 		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
 	done
 	PYTHONPATH=tests $(BIN)/python tools/fields.py --docs

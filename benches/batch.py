@@ -182,6 +182,8 @@ def measure(work: Path, files: int, megabytes: int) -> int:
     told("compact to 40 %, 1 worker", smaller)
     batch("count", folder, work / "ray", "--workers", "2", "--engine", "ray")
     same = [all(rows(work / "one", table) == rows(work / other, table) for table in TABLES) for other in ("two", "ray")]
+    held = sum(path.stat().st_size for path in (work / "one").glob("*/*.parquet"))
+    print(f"tables of count: {held / 1e6:,.1f} MB, {100 * held / size:.1f} % of the input")
     print(f"rows equal to those of 1 worker: 2 workers {same[0]}, Ray {same[1]}")
     path = work / "large.jsonl"
     large(path, folder, megabytes)

@@ -11,16 +11,14 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
-BEGIN, END = "<!-- costs -->\n", "<!-- /costs -->\n"
+PARTS = (16, 256, 4_096)
+"""Megabytes of a part."""
 
 TERABYTE, PETABYTE = 10**12, 10**15
 HOUR = 3_600
 
 PRICES = {"a core of a large cloud, on demand": 0.05, "the same, spare capacity": 0.015}
 """Dollars an hour of one core; assumptions."""
-
-STORE = 100e6
-"""Bytes a second that a machine of 16 cores reads of an object store for each core, at 12.5 Gbit/s; an assumption."""
 
 
 def rates(text: str) -> dict[str, float]:
@@ -40,15 +38,31 @@ def table(found: dict[str, float]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def sizes(found: dict[str, float]) -> str:
+    """Return the table of parts."""
+    lines = [
+        "| `--part-mb` | files of a table for 1 TB | for 1 PB | seconds of `count` on one core |",
+        "|---|---|---|---|",
+    ]
+    for size in PARTS:
+        files = [whole / size / 2**20 for whole in (TERABYTE, PETABYTE)]
+        seconds = size * 2**20 / (found["count"] * 1e6)
+        lines.append(f"| {size:,} | {files[0]:,.0f} | {files[1]:,.0f} | {seconds:,.1f} |")
+    return "\n".join(lines) + "\n"
+
+
 def page(text: str) -> str:
-    """Return the page with its table made anew."""
-    before, mark, rest = text.partition(BEGIN)
-    return before + mark + table(rates(before)) + END + rest.partition(END)[2]
+    """Return the page with its tables made anew."""
+    found = rates(text.partition("<!--")[0])
+    for name, made in (("costs", table(found)), ("parts", sizes(found))):
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        end = f"<!-- /{name} -->\n"
+        text = before + mark + made + end + rest.partition(end)[2]
+    return text
 
 
 def main() -> int:
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page(text), encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 

@@ -249,3 +249,11 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_
         missing = [each for each in methods if f'id="trimtab.{owner.__name__}.{each}"' not in reference]
         assert missing == [], "of the compiled core too, and what decorators make"
         assert "Flow[" not in reference, "a method returns what its caller gets"
+
+
+def test_the_costs_of_large_jobs_follow_from_the_rates_on_their_page() -> None:
+    import scale
+
+    text = scale.PAGE.read_text(encoding="utf-8")
+    assert scale.page(text) == text, "run make docs"
+    assert {"count", "compact", "by_hand"} == set(scale.rates(text.partition("<!--")[0]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import MISSING, dataclass, fields
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._repr import as_html, short
@@ -195,7 +196,8 @@ def _written(edit: Edit) -> dict[str, Any]:
 
 def _fields(value: Plan | Savings | Edit) -> dict[str, Any]:
     """Return a value's fields as they are; ``asdict`` copies each number of a tuple, in ten times as long."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    names = value.__slots__
+    return dict(zip(names, map(getattr, repeat(value), names), strict=True))
 
 
 def _parse_edit(found: object) -> Edit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import _core
@@ -111,8 +112,8 @@ class Rules:
 
     def of(self, provider: str) -> dict[str, Any]:
         """Return the rules by name, as the core takes them."""
-        fields = {name: getattr(self, name) for name in self.__slots__}  # `asdict` copies them, in ten times as long
-        return fields | {"request": self.most_bytes(provider)}
+        fields = zip(self.__slots__, map(getattr, repeat(self), self.__slots__), strict=True)  # `asdict` copies them
+        return dict(fields) | {"request": self.most_bytes(provider)}
 
     def problems(self, ledger: _core.Ledger, original: _core.Ledger | None = None) -> list[Problem]:
         """Return the problems of a transcript; ``original`` is its ledger before it was edited."""
