@@ -139,6 +139,10 @@ def test_a_column_is_read_from_lines_and_tables() -> None:
     of_lines = rows("lines")
     assert [row["messages"] for row in of_lines] == [2, 2, None, None]
     assert [row["error"] is None for row in of_lines] == [True, True, True, False]
+    for name, escaped in (("é.jsonl", False), ("e.jsonl", True)):
+        Path(name).write_text(json.dumps({"gesagt é": [*SAID]}, ensure_ascii=escaped), encoding="utf-8")
+        run("count", [name], f"out-{name}", column="gesagt é", model=CLAUDE)
+        assert rows(f"out-{name}")[0]["tokens"] == of_lines[0]["tokens"]
     pq.write_table(pa.table({"id": [0, 1, 2], "said": [CHAT, None, b"cut"]}), "in.parquet", row_group_size=2)
     pq.write_table(pa.table({"said": pa.array([[*SAID], None])}), "structs.parquet")
     done = run("count", ["in.parquet", "structs.parquet"], "tables", column="said", model=CLAUDE)

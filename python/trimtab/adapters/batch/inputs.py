@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from itertools import chain, islice
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +22,9 @@ FIRST = 20
 
 LONGEST = 64 << 20
 """Bytes of such a line."""
+
+BLOCK = 1 << 20
+"""Bytes that are read at once."""
 
 LISTS = ("messages", "contents", "input")
 """Fields of a request that hold its messages."""
@@ -139,7 +141,10 @@ def _holds_rows(path: str, column: str | None, *, texts: bool) -> bool:
     """Return whether each line of a file is a session, or a text, of its own."""
     try:
         with Path(path).open("rb") as file:
-            values = chain.from_iterable(map(_value, iter(lambda: file.readline(LONGEST), b"")))
+            fields = LISTS if column is None else (column,)
+            names = [json.dumps(name, ensure_ascii=plain).encode() for name in fields for plain in (True, False)]
+            lines = iter(lambda: file.readline(LONGEST), b"")
+            values = chain.from_iterable(_value(line, names) for line in lines)
             first = next((value for value in islice(values, FIRST) if value is not None), None)
     except OSError:
         return False
@@ -152,10 +157,15 @@ def _holds_rows(path: str, column: str | None, *, texts: bool) -> bool:
     return isinstance(first, list)
 
 
-def _value(line: bytes) -> list[Any]:
-    """Return the value of a line in a list; None for one that is none, no value for a blank one."""
+def _value(line: bytes, names: list[bytes]) -> list[Any]:
+    """Return the value of a line in a list; None for one that is none, no value for a blank one.
+
+    An object in which none of the names stands is not parsed: the first line of most sessions.
+    """
     if line.isspace():
         return []
+    if line.startswith(b"{") and not any(name in line for name in names):
+        return [{}]
     try:
         return [json.loads(line)]
     except (ValueError, RecursionError):
@@ -164,11 +174,15 @@ def _value(line: bytes) -> list[Any]:
 
 def _lines(path: str, size: int) -> Iterator[FileSlice]:
     """Yield a file's lines in units that end with a line."""
-    with Path(path).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+    with Path(path).open("rb") as file:  # not mapped into memory: its pages would count as this process's
         start = row = 0
-        while start < len(text):
-            end = text.find(b"\n", min(start + size, len(text)) - 1) + 1 or len(text)
-            yield FileSlice(path, "lines", row, start, end, end - start)
-            # A slice is a copy: a few of 1 MB do not hold as much memory as one of a whole line of gigabytes.
-            row += sum(text[at : min(at + (1 << 20), end)].count(b"\n") for at in range(start, end, 1 << 20))
-            start = end
+        while True:
+            length, ends, last = 0, 0, b"\n"
+            while length < size and (last := file.read(min(size - length, BLOCK))):
+                length, ends = length + len(last), ends + last.count(b"\n")
+            while last and not last.endswith(b"\n") and (last := file.readline(BLOCK)):
+                length, ends = length + len(last), ends + last.count(b"\n")
+            if not length:
+                return
+            yield FileSlice(path, "lines", row, start, start + length, length)
+            start, row = start + length, row + ends
