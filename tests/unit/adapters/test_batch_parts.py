@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trimtab
-from support.batch_here import without_engine
+from support.batch_here import query, without_engine
 from support.command import run as command
 from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE
@@ -428,3 +428,42 @@ def test_the_engine_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError, match=r"pip install 'trimtab\[batch\]'"):
         module.run("count", ["a.json"], "out", model=CLAUDE)
     assert job is not None
+
+
+def test_what_is_no_file_is_left_out_and_any_name_is_read() -> None:
+    odd = os.fsdecode(b"in/\xff\xfe name\n'%s'.json")
+    for name in (odd, "in/a.json"):
+        write(name, CHAT)
+    Path("in/gone.json").symlink_to("nowhere")
+    os.mkfifo("in/pipe.jsonl")
+    done = run("count", ["in"], "out", model=CLAUDE)
+    assert (done.rows, done.bad) == (2, 0)
+    names = {"in/a.json", "in/\ufffd\ufffd name\n'%s'.json"}
+    assert {row["path"] for row in rows("out")} == {row["path"] for row in rows("out", "messages")} == names
+
+
+def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import import_module
+
+    write("a.json", CHAT)
+    write("b.jsonl", CHAT + b"\n" + CHAT)
+    pq.write_table(pa.table({"said": [CHAT] * 2}), "c.parquet")
+    write("d.json", CHAT)
+
+    def gone(*given: Any) -> Iterator[dict[str, Any]]:
+        for name in ("a.json", "b.jsonl", "c.parquet"):
+            Path(name).unlink()
+        yield from query(*given)
+
+    monkeypatch.setattr(import_module("trimtab.adapters.batch.run"), "_query", gone)
+    done = run("count", ["a.json", "b.jsonl", "c.parquet", "d.json"], "out", model=CLAUDE)
+    said = rows("out")
+    assert [(row["path"], row["row"]) for row in said] == [
+        ("a.json", 0),
+        ("b.jsonl", 0),
+        ("c.parquet", 0),
+        ("c.parquet", 1),
+        ("d.json", 0),
+    ]
+    assert [row["error"] is None for row in said] == [False] * 4 + [True]
+    assert done.bad == len(rows("out", "quarantine")) == 4

@@ -53,7 +53,7 @@ class FileSlice(NamedTuple):
 def files_in(inputs: Iterable[str], without: Path) -> list[str]:
     """Return the files of the inputs, each once: files as they are named, those of a folder by name.
 
-    Files and folders of a folder whose name begins with a dot are left out, links to folders, and the output.
+    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and the output.
 
     Raises:
         MessageError: there is no such file or folder, or no file in one.
@@ -73,7 +73,8 @@ def _walk(folder: Path, without: Path) -> Iterator[str]:
     for at, folders, files in os.walk(folder):
         inner = [name for name in folders if not name.startswith(".")]
         folders[:] = sorted(name for name in inner if Path(at, name).resolve() != without)
-        yield from (str(Path(at, name)) for name in sorted(files) if not name.startswith("."))
+        found = (Path(at, name) for name in sorted(files) if not name.startswith("."))
+        yield from (str(path) for path in found if path.is_file())  # a pipe would never end
 
 
 def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterator[FileSlice]:

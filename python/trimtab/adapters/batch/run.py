@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from ... import _core
 from ...formats import FORMATS
 from ..arrow import said
 from .inputs import files_in, parts_of, units_of
@@ -90,7 +91,7 @@ def run(
         model: model to count for; None takes each session's own.
         format: format of all sessions; None detects that of each.
         engine: ``native`` (this machine) or ``ray`` (the cluster of ``RAY_ADDRESS``, else this machine).
-        workers: number of workers, each a core; None takes the cores of this process.
+        workers: number of workers, each a core; None takes as many as count by default (``TRIMTAB_THREADS``).
         part_mb: megabytes of input of a part: a table has a file for each.
         resume: an unfinished job has to be there.
         progress: is told the bytes that are done, and those in all.
@@ -121,7 +122,7 @@ def run(
         left = {number: parts[number] for number in job.left(len(parts), tables[-1])}
         task = Task(verb, str(job.folder.resolve()), str(work.resolve()), column, model, format, options)
         done, of = Done(), sum(unit.size for part in left.values() for unit in part)
-        for part in _tried(task, left, engine, workers or len(os.sched_getaffinity(0))):
+        for part in _tried(task, left, engine, workers or _core.threads()):
             done += part
             if progress:
                 progress(done.size, of)

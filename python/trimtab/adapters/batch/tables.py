@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from ...ledger.columns import Kind, Role
 from ..arrow import said
-from ..arrow.columns import batch, fields
+from ..arrow.columns import batch, fields, whole
 from .job import name_of
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Blocks:
         )
         for column, values in zip(self._columns, made, strict=True):
             column.append(values[order])
-        self.places.append((path, row, len(index)))
+        self.places.append((whole(path) or "", row, len(index)))
 
     def table(self) -> pa.Table:
         """Return the blocks of all sessions."""

@@ -157,17 +157,16 @@ class Worker:
 
 def rows_of(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
     """Yield a unit's rows; what cannot be read is a row with the reason."""
-    if unit.kind == "parquet":
-        yield from _of_table(unit, column)
-    elif unit.kind == "lines":
-        yield from _of_lines(unit, column)
-    else:
-        value = error = None
-        try:
-            value = Path(unit.path).read_bytes()
-        except OSError as found:
-            error = f"cannot be read: {(found.strerror or str(found)).lower()}"
-        yield InputRow(unit.path, 0, 1, 0, value, error)
+    try:
+        if unit.kind == "parquet":
+            yield from _of_table(unit, column)
+        elif unit.kind == "lines":
+            yield from _of_lines(unit, column)
+        else:
+            yield InputRow(unit.path, 0, 1, 0, Path(unit.path).read_bytes())
+    except OSError as error:
+        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, reason)
 
 
 def _of_lines(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
