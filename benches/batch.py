@@ -47,12 +47,12 @@ class Took:
         return f"{self.processor:7.1f} s CPU {self.clock:7.1f} s"
 
 
-def memory_of(group: int) -> int:
-    """Return the most memory that a process of a group has had, in bytes."""
+def memory_of(session: int) -> int:
+    """Return the most memory that a process of a session has had, in bytes."""
     most = 0
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[2]) == group:
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == session:
                 status = (folder / "status").read_text()
                 most = max(most, int(status.partition("VmHWM:")[2].split()[0]) << 10)
     return most

@@ -5,9 +5,11 @@ The parts are done in this process; ``tests/adapters/test_batch.py`` has them do
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from support.models import CLAUDE
 from support.transcripts import PROVIDERS, transcript
 from trimtab.adapters.batch import Done, inputs, run, work
 from trimtab.adapters.batch import run as job
+from trimtab.adapters.batch.processes import Workers
 from trimtab.ledger.columns import Kind, Role
 
 if TYPE_CHECKING:
@@ -372,7 +375,7 @@ def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
     assert not Path("out").exists()
 
 
-def test_a_worker_that_ends_is_tried_again_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_fails_is_tried_again_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import import_module
 
     module, tries = import_module("trimtab.adapters.batch.run"), []
@@ -387,7 +390,7 @@ def test_a_worker_that_ends_is_tried_again_and_then_told(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "_query", ends)
     for n in range(4):
         write(f"in/{n}.json", json.dumps([{"role": "user", "content": f"{n} " * 600_000}]).encode())
-    with pytest.raises(ChildProcessError, match=r"a worker ended before its part, which begins with in/2\.json"):
+    with pytest.raises(ChildProcessError, match=r"failed twice without doing a part: UDF process.*in/2\.json"):
         run("count", ["in"], "out", model=CLAUDE, part_mb=1)
     assert tries == [4, 3, 2, 2]
 
@@ -467,3 +470,26 @@ def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pyt
     ]
     assert [row["error"] is None for row in said] == [False] * 4 + [True]
     assert done.bad == len(rows("out", "quarantine")) == 4
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_part_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.json", CHAT)
+    for name in ("work", *("out/" + table for table in ("sessions", "messages", "quarantine"))):
+        Path(name).mkdir(parents=True)
+    units = json.dumps([*inputs.units_of("a.json", None, 1, texts=False)])
+    workers = Workers(work.Task("count", str(tmp_path / "out"), str(tmp_path / "work"), None, CLAUDE, None), 2)
+    assert json.loads(asyncio.run(workers(0, units)))["rows"] == 1
+    idle = [workers._idle.get(), workers._idle.get()]
+    (alive,) = filter(None, idle)
+    alive.kill()
+    for each in (alive, None):
+        workers._idle.put(each)
+    assert json.loads(asyncio.run(workers(1, units)))["rows"] == 1
+    assert [row["path"] for row in rows("out")] == ["a.json"] * 2
+    monkeypatch.setattr(Workers, "_started", lambda _: subprocess.Popen(["false"], stdin=-1, stdout=-1))
+    for each in (workers._idle.get(), workers._idle.get()):
+        if each is not None:
+            each.communicate()  # its stdin closes, and it ends
+    workers._idle.put(None)
+    said = json.loads(asyncio.run(workers(2, units)))
+    assert said == {"part": 2, "error": [10, "a worker ended 2 times before its part was done (exit code 1)", "a.json"]}

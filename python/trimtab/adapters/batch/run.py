@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from errno import ECHILD
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,6 +15,7 @@ from ...formats import FORMATS
 from ..arrow import said
 from .inputs import files_in, parts_of, units_of
 from .job import JobFolder
+from .processes import Workers
 from .tables import TABLES
 from .work import VERBS, Task, Worker
 
@@ -28,7 +30,7 @@ PART = 16
 """Megabytes of input of a part, by default: a part that is lost is a second of work."""
 
 TRIES = 2
-"""How often a part is handed to a worker that ends without an answer."""
+"""How often the parts are handed to an engine that fails without having done one."""
 
 QUIET = {
     "DAFT_PROGRESS_BAR": "0",
@@ -146,21 +148,25 @@ def _tried(task: Task, left: dict[int, list[FileSlice]], engine: Engine, workers
     Raises:
         OSError: the output cannot be written, or no worker gets on.
     """
-    tries = TRIES
-    while left:
+    tries, failed = TRIES, None
+    while left and failed is None:
         before = len(left)
         try:
             for said_of in _query(task, left, engine, workers):
                 if "error" in said_of:
-                    raise OSError(*said_of["error"])
+                    failed = OSError(*said_of["error"])
+                    break
                 part = left.pop(said_of.pop("part"))
                 yield Done(1, size=sum(unit.size for unit in part), **said_of)
-        except RuntimeError as error:
+        except ImportError:
+            raise
+        except Exception as error:
             tries = TRIES if len(left) < before else tries - 1
             if not tries:
-                first = next(iter(left.values()))[0].path
-                why = f"a worker ended before its part, which begins with {first}: {error}"
-                raise ChildProcessError(10, why.splitlines()[0]) from error
+                why = f"the engine failed twice without doing a part: {error}".splitlines()[0]
+                raise ChildProcessError(ECHILD, why, next(iter(left.values()))[0].path) from error
+    if failed is not None:
+        raise failed
 
 
 def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, workers: int) -> Iterator[dict[str, Any]]:
@@ -173,9 +179,10 @@ def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, worker
         raise ImportError(f"jobs need the extra: pip install 'trimtab[batch]' ({error})") from error
     if engine == "ray":
         daft.set_runner_ray(noop_if_initialized=True)
-    # One worker needs no process of its own, unless the engine is elsewhere.
-    apart = {} if engine == "ray" else {"use_process": workers > 1}
-    worker = daft.cls(Worker, max_concurrency=workers, **apart)(task)
+    if engine == "ray":
+        worker = daft.cls(Worker, max_concurrency=workers)(task)
+    else:  # a worker beside the engine's threads in one process would wait for them
+        worker = daft.cls(Workers, use_process=False, max_concurrency=workers)(task, workers)
     table = {"part": [*parts], "units": [json.dumps(units) for units in parts.values()]}
     lazy = daft.from_pydict(table).into_batches(1)
     for row in lazy.select(worker(daft.col("part"), daft.col("units")).alias("said")).iter_rows():
