@@ -36,6 +36,9 @@ ACTIONS = {
     "truncate": "cut each text, such as a tool's output, to the limits",
 }
 
+OK, DATA = 0, 65
+"""Exit codes; the second where no row could be read."""
+
 OWN = ("window", "policy", "target_tokens", "target_share", "in_flight", "tokens", "lines", "chars", "category")
 """Options of an action that its function takes."""
 
@@ -75,11 +78,18 @@ def _add_job(command: argparse.ArgumentParser, *, texts: bool) -> None:
         command.add_argument("--format", choices=FORMATS, metavar="NAME", help=formats)
     about = "what runs the job: this machine, or Ray (RAY_ADDRESS names the cluster); default: %(default)s"
     command.add_argument("--engine", choices=("native", "ray"), default="native", help=about)
-    command.add_argument("--workers", type=tokens, metavar="N", help="workers, each a core; default: all cores")
+    command.add_argument("--workers", type=_number, metavar="N", help="workers, each a core; default: all cores")
     about = "megabytes of input of each part of the tables; default: %(default)s"
-    command.add_argument("--part-mb", type=tokens, metavar="N", default=16, help=about)
+    command.add_argument("--part-mb", type=_number, metavar="N", default=16, help=about)
     command.add_argument("--resume", action="store_true", help="only go on with an unfinished job; refuse to begin one")
     add_json(command)
+
+
+def _number(text: str) -> int:
+    """Parse a number of at least 1."""
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:9]) == int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number: write 1 or more")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
     if done.bad:
         have = "row has" if done.bad == 1 else "rows have"
         print_note(Styled(f"trimtab: {done.bad:,} {have} an error: see {options.out}/quarantine", "red"))
-    return 0
+    return DATA if done.rows and done.bad == done.rows else OK
 
 
 def _lines(options: argparse.Namespace, done: Done, seconds: float) -> Iterator[str]:

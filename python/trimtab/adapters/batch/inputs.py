@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import MessageError
 from ...formats import is_log
+from .job import JOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 """Ends of names of tables, and of files that may hold a session on each line."""
 
-FIRST = 20
-"""Lines of a file that decide whether each is a session: the first of them may be damaged."""
+FIRST, SEEN = 3, 1_000
+"""Values at a file's start that decide whether each line is a session, and lines that are searched for them."""
 
 LONGEST = 64 << 20
 """Bytes of such a line."""
@@ -53,28 +54,34 @@ class FileSlice(NamedTuple):
 def files_in(inputs: Iterable[str], without: Path) -> list[str]:
     """Return the files of the inputs, each once: files as they are named, those of a folder by name.
 
-    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and the output.
+    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and jobs' outputs.
 
     Raises:
         MessageError: there is no such file or folder, or no file in one.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for name in inputs:
         path = Path(name)
         files = [*_walk(path, without.resolve())] if path.is_dir() else [name]
         if not files or not (path.is_dir() or path.is_file()):
             what = "no files in it" if path.is_dir() else "no such file or folder"
             raise MessageError(what, path=name, hint="name session files, tables, or folders of them")
-        found |= dict.fromkeys(files)
-    return [*found]
+        for file in files:
+            found.setdefault(os.path.abspath(file), file)  # noqa: PTH100 - a million names
+    return [*found.values()]
 
 
 def _walk(folder: Path, without: Path) -> Iterator[str]:
     for at, folders, files in os.walk(folder):
-        inner = [name for name in folders if not name.startswith(".")]
-        folders[:] = sorted(name for name in inner if Path(at, name).resolve() != without)
+        inner = (Path(at, name) for name in folders if not name.startswith("."))
+        folders[:] = sorted(path.name for path in inner if path.resolve() != without and not _is_output(path))
         found = (Path(at, name) for name in sorted(files) if not name.startswith("."))
         yield from (str(path) for path in found if path.is_file())  # a pipe would never end
+
+
+def _is_output(folder: Path) -> bool:
+    """Return whether a folder has the tables of a job."""
+    return (folder / JOB).is_file() and any((folder / table).is_dir() for table in ("sessions", "texts"))
 
 
 def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterator[FileSlice]:
@@ -140,26 +147,25 @@ def _groups(path: str, column: str | None) -> Iterator[FileSlice]:
 
 def _holds_rows(path: str, column: str | None, *, texts: bool) -> bool:
     """Return whether each line of a file is a session, or a text, of its own."""
+    if column is not None:
+        return True  # who names a field means lines that have it
+    names = [json.dumps(name).encode() for name in LISTS]
     try:
         with Path(path).open("rb") as file:
-            fields = LISTS if column is None else (column,)
-            names = [json.dumps(name, ensure_ascii=plain).encode() for name in fields for plain in (True, False)]
-            lines = iter(lambda: file.readline(LONGEST), b"")
-            values = chain.from_iterable(_value(line, names) for line in lines)
-            first = next((value for value in islice(values, FIRST) if value is not None), None)
+            lines = islice(iter(lambda: file.readline(LONGEST), b""), SEEN)
+            first = [*islice((value for line in lines for value in _value(line, names)), FIRST)]
     except OSError:
         return False
-    if isinstance(first, dict) and column is not None:
-        return column in first
     if texts:
-        return isinstance(first, str)
-    if isinstance(first, dict):
-        return any(isinstance(first.get(name), list) for name in LISTS) and "role" not in first and not is_log(path)
-    return isinstance(first, list)
+        return any(isinstance(value, str) for value in first)
+    if any(isinstance(value, list) for value in first):
+        return True
+    requests = (value for value in first if isinstance(value, dict) and "role" not in value)
+    return any(isinstance(value.get(name), list) for value in requests for name in LISTS) and not is_log(path)
 
 
 def _value(line: bytes, names: list[bytes]) -> list[Any]:
-    """Return the value of a line in a list; None for one that is none, no value for a blank one.
+    """Return the value of a line in a list; none for one that is blank, damaged, a number or null.
 
     An object in which none of the names stands is not parsed: the first line of most sessions.
     """
@@ -168,9 +174,10 @@ def _value(line: bytes, names: list[bytes]) -> list[Any]:
     if line.startswith(b"{") and not any(name in line for name in names):
         return [{}]
     try:
-        return [json.loads(line)]
+        value = json.loads(line)
     except (ValueError, RecursionError):
-        return [None]
+        return []
+    return [value] if isinstance(value, list | dict | str) else []
 
 
 def _lines(path: str, size: int) -> Iterator[FileSlice]:

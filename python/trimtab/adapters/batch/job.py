@@ -65,14 +65,14 @@ class JobFolder:
             ValueError: the folder holds another job, or something else.
         """
         try:
-            known = json.loads((self.folder / JOB).read_bytes())
+            known = dict(json.loads((self.folder / JOB).read_bytes()))
         except FileNotFoundError:
             if resume:
                 raise ValueError(f"{self.folder}: there is no job to go on with\n  leave out --resume") from None
-            if self.folder.exists() and any(self.folder.iterdir()):
+            if self.folder.exists() and any(not path.name.startswith(".") for path in self.folder.iterdir()):
                 raise ValueError(f"{self.folder} is not empty, and holds no job\n  {HINT}") from None
             return
-        except ValueError:
+        except (ValueError, TypeError):
             raise ValueError(f"{self.folder}: {JOB} cannot be read\n  {HINT}") from None
         differs = [name for name in {**known, **self.says} if known.get(name) != self.says.get(name)]
         if differs:
@@ -91,11 +91,12 @@ class JobFolder:
             for old in self.folder.glob(".work-*"):
                 shutil.rmtree(old, ignore_errors=True)
             work = self.folder / f".work-{os.getpid()}"
-            for folder in (work, *(self.folder / table for table in tables)):
-                folder.mkdir(exist_ok=True)
+            work.mkdir()
             draft = work / JOB
             draft.write_text(json.dumps(self.says, indent=1) + "\n", encoding="utf-8")
-            draft.replace(self.folder / JOB)
+            draft.replace(self.folder / JOB)  # before all else that has a name: without it the folder is nobody's
+            for table in tables:
+                (self.folder / table).mkdir(exist_ok=True)
             try:
                 yield work
             finally:

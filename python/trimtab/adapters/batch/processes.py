@@ -55,11 +55,11 @@ class Workers:
             _ended(worker)
             self._idle.put(None)
         why = f"a worker ended {TRIES} times before its part was done (exit code {worker.returncode})"
-        return json.dumps({"part": part, "error": [ECHILD, why, json.loads(units)[0][0]]})
+        return json.dumps({"part": part, "error": [ECHILD, why, *json.loads(units)[0][:1]]})
 
     def _started(self) -> Process:
         """Return a new worker that has the task."""
-        command = [sys.executable, "-m", __name__]
+        command = [sys.executable, "-c", f"from {__name__} import main; main()"]
         worker = subprocess.Popen(  # noqa: S603 - this Python
             command,
             stdin=subprocess.PIPE,
@@ -102,13 +102,9 @@ def _ended(worker: Process) -> None:
 
 def main() -> None:
     """Do the parts that stdin brings."""
-    with os.fdopen(os.dup(1), "wb") as answers:
+    with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb") as answers:  # the job may be gone
         os.dup2(2, 1)  # what a library prints is no answer
         worker = Worker(Task(**json.loads(sys.stdin.buffer.readline())))
         for line in sys.stdin.buffer:
             answers.write(worker(*json.loads(line)).encode() + b"\n")
             answers.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -70,8 +70,8 @@ class Done:
 
 def run(
     verb: str,
-    inputs: Sequence[str],
-    out: str,
+    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
     *,
     column: str | None = None,
     model: str | None = None,
@@ -112,13 +112,14 @@ def run(
     if part_mb < 1 or (workers is not None and workers < 1):
         raise ValueError("need at least one worker, and parts of at least 1 MB")
     _check(verb, model, options)
-    files = files_in(inputs, Path(out))
+    named = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    files = files_in([os.fspath(name) for name in named], Path(out))
     decides = {"verb": verb, "column": column, "model": model, "format": format, "part_mb": part_mb, "options": options}
-    job = JobFolder.of(out, files, decides)
+    job = JobFolder.of(os.fspath(out), files, decides)
     job.check(resume=resume)
     size = part_mb << 20
     each = (units_of(name, column, size, texts=verb == "truncate") for name in files)
-    parts = [*parts_of(chain.from_iterable(each), size)]
+    parts = [*parts_of(chain.from_iterable(each), size)] or [[]]  # the tables of no rows
     tables = TABLES[verb]
     with job.opened(tables) as work:
         left = {number: parts[number] for number in job.left(len(parts), tables[-1])}
@@ -164,7 +165,7 @@ def _tried(task: Task, left: dict[int, list[FileSlice]], engine: Engine, workers
             tries = TRIES if len(left) < before else tries - 1
             if not tries:
                 why = f"the engine failed twice without doing a part: {error}".splitlines()[0]
-                raise ChildProcessError(ECHILD, why, next(iter(left.values()))[0].path) from error
+                raise ChildProcessError(ECHILD, why) from error
     if failed is not None:
         raise failed
 

@@ -51,8 +51,8 @@ ROLES = [role.name.lower() for role in Role]
 KINDS = [*(kind.name.lower() for kind in Kind), "overhead"]
 """Names of the numbers in a ledger's columns; what a message costs beside its blocks is ``overhead``."""
 
-FLUSHED = 16 << 20
-"""Bytes of rows that are held before they are written."""
+FLUSHED, ROW = 16 << 20, 2_000
+"""Bytes of rows that are held before they are written, and those of a row beside its input."""
 
 
 class PartFiles:
@@ -99,13 +99,14 @@ class PartFiles:
         self.tokens += row.get("tokens") or 0
         if ledger is not None:
             self._blocks.add(row["path"], row["row"], ledger)
-        self._size += size
+        self._size += size + ROW + 16 * len(row.get("problems") or ())
         if self._size >= FLUSHED:
             self._flush()
 
     def spoil(self, place: dict[str, Any]) -> None:
         """Add a place that could not be read, or not as it stands."""
         self.places += 1
+        self._size += ROW
         self._held["quarantine"].append(place)
 
     def finish(self) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 VERBS = tuple(ROWS)
 """What a job can do with its rows."""
 
-AT_ONCE = 64
-"""Rows of a table that are read at a time: each may be a session of megabytes."""
+AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
+"""Rows of a table that are read at a time, and their bytes, about: each may be a session of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +178,8 @@ def _of_lines(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
             if not line.isspace():
                 yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
             at, number = at + len(line), number + 1
+        if at < unit.end:
+            yield InputRow(unit.path, number, number + 1, at, None, "the file has become shorter since the job began")
 
 
 def _of_line(row: InputRow, column: str | None) -> InputRow:
@@ -214,11 +216,14 @@ def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
             if column is not None and column not in file.schema_arrow.names:
                 raise ValueError(f"there is no column {column!r}")  # noqa: TRY301
             named = None if column is None else [column]
-            for chunk in file.iter_batches(AT_ONCE, row_groups=[unit.start], columns=named):
+            at_once = BYTES_AT_ONCE * unit.end // max(unit.size, 1)
+            for chunk in file.iter_batches(min(max(at_once, 1), AT_ONCE), row_groups=[unit.start], columns=named):
                 rows = Rows.of(pa.record_batch(chunk), column)
                 for value in (value for part in rows.chunks for value in values(part)):
                     yield InputRow(unit.path, row, None, None, value)
                     row += 1
+        if row != unit.row + unit.end:
+            raise ValueError("the file has changed since the job began")  # noqa: TRY301
     except Exception as error:  # noqa: BLE001 - of two libraries, for a file that may hold anything
         reason = f"cannot be read: {error}"
         if unit.start < 0:
