@@ -55,7 +55,8 @@ class Workers:
             _ended(worker)
             self._idle.put(None)
         why = f"a worker ended {TRIES} times before its part was done (exit code {worker.returncode})"
-        return json.dumps({"part": part, "error": [ECHILD, why, *json.loads(units)[0][:1]]})
+        first = [unit[0] for unit in json.loads(units)[:1]]
+        return json.dumps({"part": part, "error": [ECHILD, why, *first]})
 
     def _started(self) -> Process:
         """Return a new worker that has the task."""

@@ -180,7 +180,6 @@ def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, worker
         raise ImportError(f"jobs need the extra: pip install 'trimtab[batch]' ({error})") from error
     if engine == "ray":
         daft.set_runner_ray(noop_if_initialized=True)
-    if engine == "ray":
         worker = daft.cls(Worker, max_concurrency=workers)(task)
     else:  # a worker beside the engine's threads in one process would wait for them
         worker = daft.cls(Workers, use_process=False, max_concurrency=workers)(task, workers)
