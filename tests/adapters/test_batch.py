@@ -108,7 +108,9 @@ def test_ray_makes_the_same_rows(inputs: Path, expected: dict[str, Any], tmp_pat
 def test_the_page_runs() -> None:
     text = (ROOT / "docs" / "batch.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)
-    exec(compile(block, "batch.md", "exec"), {})
+    names: dict[str, Any] = {}
+    exec(compile(block, "batch.md", "exec"), names)
+    assert names["sessions"].num_rows == names["done"].rows == 3
 
 
 def children(pid: int) -> list[int]:

@@ -18,7 +18,7 @@ from .._repr import one_line
 from ..errors import ArchiveError
 from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
-from .output import plain, print_answer, print_note
+from .output import many, plain, print_answer, print_note
 from .progress import Progress
 from .refs import full_ref, short_refs
 from .terminal import Styled, crop, width_of
@@ -103,19 +103,15 @@ def _overview(sessions: list[Overview], totals: Totals) -> Iterator[str]:
     for each in sessions:
         name = short[each.ref] if is_unnamed(each.session, each.ref) else one_line(each.session)
         tokens = f"{each.tokens_before:,} -> {each.tokens_after:,} tokens"
-        sizes = f"{_bytes(each.bytes)}, {_many(each.compactions, 'compaction')}"
+        sizes = f"{_bytes(each.bytes)}, {many(each.compactions, 'compaction')}"
         yield Styled(f"{name}  {each.last_at:%Y-%m-%d %H:%M}  {tokens}, {sizes}", "bold")
         origin = " · ".join(filter(None, [Path(each.file).name, each.model, each.request]))
         if origin:
             yield crop(f"  {one_line(origin)}", width)
-    sums = (_many(len(sessions), "session"), _many(totals.compactions, "compaction"))
+    sums = (many(len(sessions), "session"), many(totals.compactions, "compaction"))
     yield f"{', '.join(sums)}, {totals.tokens_saved:,} tokens saved"
     if sessions:
         yield "  to look at one: trimtab archive show NAME"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _bytes(size: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..counting.truncate import CATEGORIES
 from .options import add_json, add_policy, tokens
-from .output import print_answer, print_note
+from .output import many, print_answer, print_note
 from .progress import Progress
 from .terminal import Styled
 
@@ -136,13 +136,8 @@ def _lines(options: argparse.Namespace, done: Done, seconds: float) -> Iterator[
         return
     what = "texts" if options.action == "truncate" else "sessions"
     rate = f"{done.size / 1e6:,.1f} MB in {seconds:,.1f} s, {done.size / 1e6 / seconds:,.0f} MB/s"
-    yield Styled(f"{_many(done.rows, what[:-1])}: {rate}", "bold")
+    yield Styled(f"{many(done.rows, what[:-1])}: {rate}", "bold")
     if done.tokens:
         yield f"  {done.tokens:,} tokens"
-    yield f"  {_many(done.bad, 'row')} with an error, {_many(done.places, 'place')} in quarantine"
-    yield f"  in {_many(done.parts, 'part')}: {options.out}/{what}/*.parquet"
-
-
-def _many(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
+    yield f"  {many(done.bad, 'row')} with an error, {many(done.places, 'place')} in quarantine"
+    yield f"  in {many(done.parts, 'part')}: {options.out}/{what}/*.parquet"

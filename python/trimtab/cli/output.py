@@ -33,6 +33,11 @@ def print_note(text: str) -> None:
     print(shown(text, sys.stderr), file=sys.stderr)
 
 
+def many(number: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON to stdout."""
     print(to_json(value, indent=2))

@@ -195,7 +195,7 @@ def _written(edit: Edit) -> dict[str, Any]:
 
 
 def _fields(value: Plan | Savings | Edit) -> dict[str, Any]:
-    """Return a value's fields as they are; ``asdict`` copies each number of a tuple, in ten times as long."""
+    """Return a value's fields as they are; ``asdict`` copies each number of a tuple."""
     names = value.__slots__
     return dict(zip(names, map(getattr, repeat(value), names), strict=True))
 

@@ -104,8 +104,8 @@ def compact(
         format: as ``count``.
         target_tokens: tokens of messages to reach.
         target_share: share of each session's tokens to reach; the policy's target if neither is given.
-        **settings: a ``Compactor``'s, such as ``policy`` and ``window``. Originals are in the input: they
-            are archived only where an archive is named.
+        **settings: a ``Compactor``'s, such as ``policy`` and ``window``. Originals are in the input: they are
+            archived only where an archive is named.
 
     Returns:
         As ``count``. Columns: ``format``, ``provider``, ``model``, ``messages``, ``skipped``, ``compacted``,

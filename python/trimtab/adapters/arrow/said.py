@@ -144,7 +144,6 @@ def truncating(
         ValueError: no limit is given, one is negative, or the category is unknown.
     """
     counter = Counter("o200k_base") if model is None else Counter.for_model(model)
-
     shorten = partial(truncate, tokens=tokens, lines=lines, chars=chars, category=category, counter=counter)
     shorten("")  # a limit that cannot be is told before a row is read
 
@@ -172,6 +171,12 @@ def model_of(found: Transcript, model: str | Model | None) -> str | Model:
     if of is None:
         raise ValueError("it names no model: pass model=")
     return of
+
+
+def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the targets among a compaction's options, and its settings."""
+    targets = {name: options[name] for name in TARGETS if name in options}
+    return targets, {name: value for name, value in options.items() if name not in targets}
 
 
 def check_settings(settings: dict[str, Any], model: str | Model | None, targets: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Engine: TypeAlias = Literal["native", "ray"]
 
 PART = 16
-"""Megabytes of input of a part, by default: a part that is lost is a second of work."""
+"""Megabytes of input of a part, by default: little work is lost with one."""
 
 TRIES = 2
 """How often the parts are handed to an engine that fails without having done one."""
@@ -87,7 +87,7 @@ def run(
 
     Args:
         verb: one of ``VERBS``.
-        inputs: session files, JSONL and Parquet tables, and folders of them.
+        inputs: session files, JSONL and Parquet tables, and folders of them; one, or several.
         out: folder of the tables; of a job that was interrupted, what is missing is done.
         column: column or field that has the sessions or texts; None if there is one alone.
         model: model to count for; None takes each session's own.
@@ -135,8 +135,8 @@ def run(
 def _check(verb: str, model: str | None, options: dict[str, Any]) -> None:
     """Raise what is wrong with the options of every row."""
     if verb == "compact":
-        targets = {name: value for name, value in options.items() if name in said.TARGETS}
-        said.check_settings({name: value for name, value in options.items() if name not in targets}, model, targets)
+        targets, settings = said.parted(options)
+        said.check_settings(settings, model, targets)
     elif verb == "truncate":
         said.truncating(model, **options)
     elif options.keys() - {"in_flight"}:

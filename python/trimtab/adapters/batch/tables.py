@@ -51,8 +51,8 @@ ROLES = [role.name.lower() for role in Role]
 KINDS = [*(kind.name.lower() for kind in Kind), "overhead"]
 """Names of the numbers in a ledger's columns; what a message costs beside its blocks is ``overhead``."""
 
-FLUSHED, ROW = 16 << 20, 2_000
-"""Bytes of rows that are held before they are written, and those of a row beside its input."""
+FLUSHED, ROW, PROBLEM = 16 << 20, 2_000, 400
+"""Bytes of rows that are held before they are written; about those of a row beside its texts, and of a problem."""
 
 
 class PartFiles:
@@ -99,7 +99,7 @@ class PartFiles:
         self.tokens += row.get("tokens") or 0
         if ledger is not None:
             self._blocks.add(row["path"], row["row"], ledger)
-        self._size += size + ROW + 16 * len(row.get("problems") or ())
+        self._size += size + ROW + PROBLEM * len(row.get("problems") or ())
         if self._size >= FLUSHED:
             self._flush()
 

@@ -1,4 +1,4 @@
-"""What a worker does: a part's rows are read, answered and written, whatever is wrong with one of them."""
+"""A worker: it reads, answers and writes a part's rows, whatever is wrong with one of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...messages.types import Transcript
 
 VERBS = tuple(ROWS)
-"""What a job can do with its rows."""
+"""Names of the things that a job can do with its rows."""
 
 AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
 """Rows of a table that are read at a time, and their bytes, about: each may be a session of megabytes."""
@@ -31,7 +31,7 @@ AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a job does with each row; it goes to the workers.
+    """The settings that decide what is said of each row; they go to the workers.
 
     Attributes:
         verb: one of ``VERBS``.
@@ -112,7 +112,8 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - rows are independent: whatever a row raises is its own
             answer = {"error": str(error) or type(error).__name__}
             files.spoil({**place, **_first_place(row), "reason": _first_line(answer["error"]), "is_read": False})
-        files.add({**place, **answer}, ledger, _size(row.value) + len(answer.get("compacted") or ""))
+        texts = sum(len(value) for value in answer.values() if isinstance(value, str))
+        files.add({**place, **answer}, ledger, _size(row.value) + texts)
 
     def _answer(self, files: PartFiles, row: InputRow) -> tuple[dict[str, Any], Ledger | None]:
         """Return what is said of a row, and its tokens by block."""
@@ -138,18 +139,15 @@ class Worker:
         Raises:
             ValueError: the verb needs a model.
         """
-        of = self._model or found.model
-        if of is None and self._task.verb != "count":
+        if not (self._model or found.model) and self._task.verb != "count":
             return None
-        return scan(found.messages, self._counter(said.model_of(found, of)), found.provider)
+        return scan(found.messages, self._counter(said.model_of(found, self._model)), found.provider)
 
     def _changed(self, found: Transcript) -> dict[str, Any]:
         """Return the session as the verb changes it."""
         task = self._task
         if task.verb == "compact":
-            targets = {name: value for name, value in task.options.items() if name in said.TARGETS}
-            settings = {name: value for name, value in task.options.items() if name not in said.TARGETS}
-            return said.compacted(found, self._model, targets, settings)
+            return said.compacted(found, self._model, *said.parted(task.options))
         if task.verb == "repair":
             return said.repaired(found, self._model, in_flight=task.options.get("in_flight", False))
         return {}
