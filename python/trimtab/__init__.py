@@ -28,6 +28,7 @@ PACKAGES = frozenset(
         "report",
         "session",
         "summarize",
+        "templates",
         "validity",
     )
 )
@@ -64,7 +65,18 @@ HOMES = {
 }
 """The public names, by the module that has them. ``__init__.pyi`` has the same list for type checkers."""
 
-MORE = ("counting", "events", "ledger", "messages", "models", "planning", "session", "summarize", "validity")
+MORE = (
+    "counting",
+    "events",
+    "ledger",
+    "messages",
+    "models",
+    "planning",
+    "session",
+    "summarize",
+    "templates",
+    "validity",
+)
 """Packages whose own names may be written without the package, too; they stand in no list here."""
 
 __all__ = ["__version__", *(name for names in HOMES.values() for name in names.split())]  # noqa: PLE0604 - all are strings

@@ -50,6 +50,9 @@ from . import (
     summarize as summarize,
 )
 from . import (
+    templates as templates,
+)
+from . import (
     validity as validity,
 )
 from ._core import __version__ as __version__

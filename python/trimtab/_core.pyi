@@ -16,6 +16,7 @@ __all__ = [
     "ITEMS",
     "PRUNED",
     "SIMD",
+    "AddedTokens",
     "Counter",
     "IncrementalCounter",
     "Ledger",
@@ -54,6 +55,13 @@ ITEMS: tuple[tuple[str, str, bool, tuple[str, ...], bool, str | None, tuple[str,
 PRUNED: str
 SIMD: str
 
+@final
+class AddedTokens:
+    def __new__(
+        cls, tokens: Sequence[tuple[str, bool, bool, bool, bool]] = ..., *, file: builtins.bytes | None = None
+    ) -> Self: ...
+    def count(self, counter: Counter, parts: Sequence[str]) -> NDArray[np.uint32]: ...
+
 @disjoint_base
 class Counter:
     def __new__(
@@ -90,6 +98,7 @@ class Ledger:
         messages: Sequence[Any], *, counter: Counter, provider: str | None = None, fallback: str = "openai_chat"
     ) -> Ledger: ...
     def extend(self, messages: Sequence[Any]) -> Ledger: ...
+    def framed(self, totals: Sequence[int]) -> Ledger: ...
     def __reduce__(self) -> tuple[Callable[..., Ledger], tuple[Counter, str, str, builtins.bytes]]: ...
     def __len__(self) -> int: ...
     @property

@@ -9,6 +9,8 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
+from support.model_folders import make_folder
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python.*?^```", flags=re.DOTALL | re.MULTILINE)
 GOES_ON = "```python\n# goes on from the block above\n"
@@ -24,6 +26,8 @@ def test_each_block_runs_alone_or_says_that_it_goes_on_and_prints_what_follows_i
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    if page.stem == "open-models":
+        make_folder(tmp_path / "Qwen3-8B")
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     document = CODE.parse(page)

@@ -107,9 +107,11 @@ def _notes(found: Transcript) -> Iterator[str]:
 
 def _scan(found: Transcript, counter: Counter) -> Summed:
     from ..counting.counter import scan
+    from ..counting.whole import framed
 
     with Progress("counting"):
-        return summed(scan(found.messages, counter, found.provider))
+        ledger = scan(found.messages, counter, found.provider)
+        return summed(framed(ledger, found.messages, counter, found.system, found.tools)[0])
 
 
 def summed(ledger: Ledger) -> Summed:

@@ -33,6 +33,7 @@ EXTRAS = {
     "mcp": "mcp",
     "arrow": "arro3",
     "batch": "daft",
+    "open": "jinja2",
     "langchain": "langchain",
     "pydantic-ai": "pydantic_ai",
     "openai-agents": "agents",

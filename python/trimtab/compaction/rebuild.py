@@ -8,6 +8,7 @@ from .. import _core
 from ..archive.recall import NAME as RECALL
 from ..counting.counter import scan
 from ..counting.tools import tool_names
+from ..counting.whole import framed
 from ..errors import InternalError, MessageError
 from ..ledger.marks import marks
 from ..messages.envelope import BRIEF_BELOW, wrap
@@ -73,4 +74,5 @@ def rebuilt(
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
     result, parts = ledger.digest_until(len(made)), _core.parts_of(request.originals, made)
     view = View(ref, len(request.originals), request.origin, len(made), result, parts)
-    return messages, ledger.total, marks(ledger, fillers), None if policy.parity else view
+    total = framed(ledger, messages, counter, request.system, request.tools)[0].total
+    return messages, total, marks(ledger, fillers), None if policy.parity else view

@@ -227,7 +227,7 @@ class Settings:
             around = wrap(around, ref=_SAMPLE, count=10**3, brief=target < BRIEF_BELOW)
         beside = [text for text in place.beside(provider) if text]
         placed = [{"role": "user", "content": text} for text in (around, *beside)]
-        return int(self.counter.per_message(placed, provider="openai_chat").sum()) + SPARE
+        return int(scan(placed, self.counter, "openai_chat").per_message.sum()) + SPARE
 
     @cached_property
     def placeholder(self) -> int:

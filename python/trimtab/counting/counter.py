@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..messages.frameworks import Framework
     from ..messages.types import AnyMessage, Message
     from ..models.provider import Provider
+    from ..templates.template import ChatTemplate, RenderedTokens
 
 
 def message_error(error: ValueError) -> ValueError:
@@ -57,6 +58,17 @@ class Counter(_core.Counter):
         2
     """
 
+    template: ChatTemplate | None = None
+    """The chat template that renders whole prompts; None for a provider's model, and for texts alone."""
+
+    def __getstate__(self) -> Any:
+        """Return the template: the core keeps the other settings."""
+        return self.template
+
+    def __setstate__(self, template: Any) -> None:
+        """Take the template."""
+        self.template = template
+
     def __repr__(self) -> str:
         """Return the engine's name."""
         return f"<Counter: {self.engine}>"
@@ -85,8 +97,12 @@ class Counter(_core.Counter):
         Args:
             model: an id, or a ``Model`` of your own.
         """
-        prompt = (Model.named(model) if isinstance(model, str) else model).prompt
-        return cls(prompt.encoding, prompt=prompt)
+        known = Model.named(model) if isinstance(model, str) else model
+        if known.template is None:
+            return cls(known.prompt.encoding, prompt=known.prompt)
+        counter = cls(known.prompt.encoding, prompt=known.prompt, path=known.template.vocabulary)
+        counter.template = known.template
+        return counter
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
@@ -129,7 +145,34 @@ class Counter(_core.Counter):
             MessageError: a message cannot be read; says where, why and what to do.
             OverflowError: a message has more tokens than a uint32 holds.
         """
-        return scan(messages, self, provider).per_message
+        if self.template is None:
+            return scan(messages, self, provider).per_message
+        import numpy as np  # noqa: PLC0415 - loaded with the first columns
+
+        return np.array(self.rendered(messages, provider).messages, np.uint32)
+
+    def rendered(
+        self, messages: Sequence[AnyMessage], provider: str | None = None, system: object = None, tools: object = None
+    ) -> RenderedTokens:
+        """Return the tokens of a whole prompt, as the model's chat template renders it.
+
+        Args:
+            messages: a list or tuple of messages in Chat Completions' or Anthropic's shape.
+            provider: the shape; found from the messages where it is None.
+            system: system text beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            ValueError: the counter has no template.
+            MessageError: a message cannot be read.
+            CountError: the template refuses the messages, or takes too much time or memory.
+            ImportError: the extra ``open`` is not installed.
+        """
+        if self.template is None:
+            raise ValueError(f"{self.engine} has no chat template: Model.from_folder reads one")
+        known: Sequence[Any] = self.plain(messages)
+        shape = provider or shape_of(messages) or _core.detect(known) or "openai_chat"
+        return self.template.count(self, known, shape, system=sendable_all(system), tools=sendable_all(tools))
 
     @cached_property
     def _forms(self) -> list[Forms]:
@@ -318,6 +361,11 @@ def overhead(
     return total
 
 
+def sendable_all(value: object) -> Any:
+    """Return tools or system text as JSON has them."""
+    return value if value is None or isinstance(value, str) else json.loads(json.dumps(value, default=sendable))
+
+
 def _system(counter: Counter, system: object) -> int:
     if not system:
         return 0
@@ -334,6 +382,8 @@ def _system(counter: Counter, system: object) -> int:
 def _tools(counter: Counter, tools: object, choice: object = None) -> int:
     if not tools:
         return 0
+    if counter.template is not None:
+        return counter.template.estimated_tools(counter, json.dumps(tools, default=sendable))
     return tool_tokens(
         counter, counter.prompt, json.dumps(tools, default=sendable), json.dumps(choice, default=sendable)
     )
@@ -383,6 +433,8 @@ def count(
     counter = Counter.for_model(model)
     if isinstance(messages, str):
         return counter.count(messages)
+    if counter.template is not None:
+        return counter.rendered(messages, provider, system_text(messages, system), tools).total
     options = {"tool_choice": tool_choice, "thinking": thinking, "output_config": output_config}
     total: int = scan(messages, counter, provider).total
     system = system_text(messages, system)

@@ -21,7 +21,9 @@ from .search import host_of, names, nearest, relative, rows_of, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from os import PathLike
 
+    from ..templates.template import ChatTemplate
     from .prompts import PromptGrammar
     from .provider import Provider
 
@@ -84,6 +86,7 @@ class Model:
         input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
             counts.
         cache_seconds: seconds after its last use for which the provider keeps a cached prompt; None if unknown.
+        template: the chat template of a model of the user's own, with its vocabulary; None for a provider's.
     """
 
     __repr__ = short
@@ -99,6 +102,7 @@ class Model:
     source: WindowSource = "argument"
     input_limit: int | None = None
     cache_seconds: int | None = None
+    template: ChatTemplate | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Reject limits that leave no tokens for a prompt."""
@@ -140,16 +144,66 @@ class Model:
         Args:
             name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4.5``, ``ft:gpt-4o:org::id`` or
                 ``qwen3-coder-plus``; ``[1m]`` at the end of a Claude's id says that its window has 1,000,000 tokens.
+                A path that begins with ``/``, ``./``, ``../`` or ``~/`` is that of a folder (``from_folder``).
             window: overrides the table, and the betas.
             max_output: overrides the table.
             betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
         """
+        if name.startswith(_PATHS):
+            return cls.from_folder(name, window=window, max_output=max_output)
         found = _found(name)
         for beta in betas:
             part, wide = BETAS.get(beta, ("", 0))
             if part and part in name.lower() and found.window < wide:
                 found = found.limited(wide)
         return found.limited(window, max_output)
+
+    @classmethod
+    def from_folder(
+        cls,
+        path: str | PathLike[str],
+        *,
+        window: int | None = None,
+        max_output: int | None = None,
+        **options: object,
+    ) -> Model:
+        """Return the model of a folder as open models are published in: its prompts are counted as servers render them.
+
+        Tools, system text, thinking that the template drops, and the beginning of the answer are counted with the
+        messages, exactly; of pictures, what the template puts in their place. The template is a stranger's code: it is
+        rendered in a process of its own, with limits of time and memory (extra ``open``).
+
+        Args:
+            path: a folder with ``tokenizer.json`` or ``tokenizer.model``, ``tokenizer_config.json`` or
+                ``chat_template.jinja``, and ``config.json``.
+            window: of the server, which often has a smaller one than ``config.json`` names.
+            max_output: most tokens of an answer; by default what ``generation_config.json`` names, at most a quarter of
+                the window.
+            options: further values of the template, such as ``enable_thinking=False``.
+
+        Raises:
+            OSError: a file cannot be read.
+            ValueError: the folder lacks a file, or no file names the window and the caller does not.
+            CountError: the template cannot be rendered.
+            ImportError: the extra ``open`` is not installed.
+        """
+        from ..templates.folder import read_folder  # noqa: PLC0415 - for models of the user's own
+
+        found = read_folder(str(path), options)
+        known = window or found.window
+        if not known:
+            msg = f"{path}: no config.json in it that names the window: give window="
+            raise ValueError(msg)
+        grammar = replace(
+            PROMPTS["unknown"],
+            name=f"the chat template of {found.template.name}",
+            encoding=found.template.file,
+            error="fitted to the template; whole prompts are rendered by it, and exact",
+            **_UNFITTED | found.numbers,
+        )
+        limit = max(min(found.max_output or known, known // 4), 1)
+        model = cls(found.template.name, "openai_chat", grammar, known, limit, template=found.template)
+        return model.limited(window, max_output)
 
     def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
         """Return the model with other limits, as its caller says; None keeps a limit.
@@ -169,6 +223,29 @@ class Model:
         wider = max(window - self.window, 0)
         input_limit = min(self.input_limit + wider, window) if self.input_limit else None
         return replace(self, window=window, max_output=max_output, source=source, input_limit=input_limit)
+
+
+_PATHS = ("/", "./", "../", "~/")
+"""Beginnings of paths of folders, with which no id begins."""
+
+_UNFITTED = dict.fromkeys(
+    (
+        "user",
+        "assistant",
+        "system",
+        "call",
+        "parallel",
+        "result",
+        "results",
+        "each",
+        "opening",
+        "tools",
+        "nested",
+        "tool",
+    ),
+    0,
+)
+"""Numbers of the grammar that another model's would stand in for."""
 
 
 def retired(name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from .. import _core
 from ..counting.counter import fixed_tokens, overhead, read_plain, read_with, scan
+from ..counting.whole import framed
 from ..errors import BusyError, PlanError
 from ..events import BackedOff, UsageIgnored
 from ..ledger.marks import marks
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
 _TABLES = {"table", "public", "assumed"}
 """Sources of a window above which an agent's smaller default stands."""
+
+MOST = 1.25
+"""Ratio of a rendered prompt to its estimate by the fitted grammar that is not exceeded: ``make bench-open`` has it."""
 
 CHARGES = 64
 """Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all
@@ -317,6 +321,9 @@ class Memory:
         A policy with its own estimate returns that.
         """
         call, ledger = self.resume(call)
+        ledger, fixed = framed(ledger, call.messages, self.settings.counter, call.system, call.tools)
+        if fixed is not None and self.policy.counter is None:
+            return ledger.total + sum(fixed)
         beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
         forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
         return forecast if self.policy.counter is None else ledger.total + beside
@@ -433,21 +440,37 @@ class Memory:
             return call
         return replace(call, messages=inputs.write([*inputs.messages[:-1], last]))
 
-    def size(self, call: Call, ledger: Ledger | None = None) -> Size:
-        """Return the sizes of the call's prompt; the next usage is for this call. None reads the messages."""
+    def size(self, call: Call, ledger: Ledger | None = None, *, whole: bool = False) -> Size:
+        """Return the sizes of the call's prompt; the next usage is for this call.
+
+        Args:
+            call: the call.
+            ledger: ledger of its messages; None reads them.
+            whole: render the prompt of a model with a chat template also where it is far from the trigger.
+        """
         settings, forecast = self.settings, self.forecast
         estimate, system, tools = settings.policy.counter, call.system, call.tools
         ledger = self.scan(call.messages) if ledger is None else ledger
         fixed = self.beside.tokens(settings.counter, estimate, system, tools)
+        rendered = None
+        if settings.counter.template is not None and (whole or self._nears(ledger.total + sum(fixed))):
+            ledger, rendered = framed(ledger, call.messages, settings.counter, system, tools)
+            fixed = rendered or fixed
         beside = sum(fixed) if estimate is None else self._beside(call, sum(fixed))
         expected = forecast.count(call.messages, fixed=beside, ledger=ledger)
         counted, total = forecast.own + beside, ledger.total
+        expected = expected if rendered is None else counted  # what the server renders is what it charges
         terms = forecast.terms(settings.limits, total, *fixed, expected - total - sum(fixed) if estimate is None else 0)
         limit = settings.rule_options[ledger.provider]["request"]
         sent = 0 if limit is None else ledger.request_bytes + self.beside.bytes(system, tools)
         prompt = max(counted + forecast.unseen, expected)
         pressed = pressure(settings.policy, terms, prompt, sent, limit)
         return Size(terms, fixed, beside, counted, prompt, forecast.billed, sent, limit, pressed)
+
+    def _nears(self, tokens: int) -> bool:
+        """Return whether a prompt of about so many tokens may be past the trigger or the input budget."""
+        limits, trigger = self.settings.limits, self.policy.trigger
+        return tokens * MOST > min(trigger.limit(limits), limits.input_budget)
 
     def known(self, ledger: Ledger) -> int:
         """Return how many messages at the beginning ``fit`` has found valid before."""
@@ -461,7 +484,7 @@ class Memory:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""
         aside = copy(self)
         aside.forecast = copy(self.forecast)
-        return aside.size(call, ledger)
+        return aside.size(call, ledger, whole=True)
 
     def unasked(self, trigger: Cause) -> str:
         """Return why this round does not ask the summarizer; empty if it may be asked.
@@ -532,11 +555,11 @@ class Memory:
         messages = inputs if resumed is None else resumed
         if plan is not None and plan.digest != ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
-        fixed = fixed or self.fixed(call)
+        ledger, rendered = framed(ledger, resumed or taken, settings.counter, call.system, call.tools)
+        fixed = rendered or fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
-        own = self.own.summaries(ledger, messages)
+        own, fillers = self.own.summaries(ledger, messages), self.own.fillers(ledger)
         known = {*ledger.find(set(self.summaries)), *flagged(messages, summaries), *own}
-        fillers = self.own.fillers(ledger)
         return CompactionRequest(
             settings=settings,
             given=given,

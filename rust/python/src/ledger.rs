@@ -134,6 +134,16 @@ methods! {
         Ok(Self { columns, provider: self.provider, counter: self.counter, settings })
     }
 
+    /// The ledger with these tokens for its messages, one number each: what a message has beyond its texts is its own, and
+    /// one that has fewer gives up thinking first.
+    ///
+    /// Raises:
+    ///     ValueError: there are not as many numbers as messages.
+    fn framed(&self, totals: Vec<u32>) -> PyResult<Self> {
+        let columns = Arc::new((*self.columns).clone().framed(&totals).map_err(to_py)?);
+        Ok(Self { columns, provider: self.provider, counter: self.counter, settings: Arc::clone(&self.settings) })
+    }
+
     /// What makes an equal ledger in another process: its columns and a counter of the same settings.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Remade<'py>> {
         let counter = Bound::new(py, Counter::of(self.counter, Arc::clone(&self.settings)))?;

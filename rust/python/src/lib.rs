@@ -2,6 +2,7 @@
 #![allow(clippy::needless_pass_by_value)] // what Python passes is owned: its wrappers come by value
 #![allow(clippy::doc_markdown)] // these docs are Python's docstrings
 
+mod added;
 mod calls;
 #[cfg(debug_assertions)]
 mod checked;
@@ -35,6 +36,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
+        added::AddedTokens,
         calls::placeholders,
         counter::{Counter, threads},
         dump::{digest, dumps, not_json, surrogates},

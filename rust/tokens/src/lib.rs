@@ -4,6 +4,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("the tables of the vocabularies are little-endian");
 
+pub mod added;
 pub mod batch;
 mod bpe;
 pub mod cancel;

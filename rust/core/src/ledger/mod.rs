@@ -5,6 +5,7 @@
 pub mod builder;
 pub mod counted;
 pub mod cut;
+mod framed;
 pub mod groups;
 pub mod kind;
 pub mod outline;

@@ -1,0 +1,2 @@
+from .template import ChatTemplate as ChatTemplate
+from .template import RenderedTokens as RenderedTokens

@@ -1,0 +1,54 @@
+//! Whole prompts: rendered texts, split at the tokens of a vocabulary that stand for themselves.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use trimtab_core::error::Error;
+use trimtab_tokens::added::{self, Added};
+
+use crate::convert::{array, released, to_py};
+use crate::counter::Counter;
+use crate::text::Text;
+
+/// A token: its text, and how it is found (`lstrip`, `rstrip`, `single_word`, `normalized`).
+type Given = (String, bool, bool, bool, bool);
+
+/// The added tokens of a vocabulary, each of which is one token wherever it stands in a prompt.
+#[pyclass(frozen, module = "trimtab._core")]
+pub struct AddedTokens(added::AddedTokens);
+
+#[pymethods]
+impl AddedTokens {
+    /// Takes the tokens, or those that stand in the bytes of a ``tokenizer.json``.
+    ///
+    /// Raises:
+    ///     ValueError: the bytes are no such file.
+    #[new]
+    #[pyo3(signature = (tokens=Vec::new(), *, file=None))]
+    fn new(py: Python<'_>, tokens: Vec<Given>, file: Option<&[u8]>) -> PyResult<Self> {
+        let of = |(content, lstrip, rstrip, single_word, normalized)| Added {
+            content,
+            lstrip,
+            rstrip,
+            single_word,
+            normalized,
+        };
+        let made = match file {
+            Some(file) => released(py, || Ok(added::AddedTokens::read(file)?))?,
+            None => added::AddedTokens::new(tokens.into_iter().map(of)).map_err(|error| to_py(Error::from(error)))?,
+        };
+        Ok(Self(made))
+    }
+
+    /// Tokens of each part of one text, which is split at the added tokens: uint32, shape (parts,). The sum is exact; what
+    /// lies in several parts without an added token between is shared among them.
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        counter: &Bound<'_, Counter>,
+        parts: Vec<Text>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let counter = counter.get().0.text;
+        let counts = released(py, || Ok(self.0.count(&counter, &parts)?))?;
+        array(py, &counts)
+    }
+}

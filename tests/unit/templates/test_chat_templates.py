@@ -1,0 +1,302 @@
+"""Prompts of chat templates have the tokens that the slow way gives them, message by message."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trimtab
+from oracles.chat_template import prompt, tokens
+from support.model_folders import ADDED, TEMPLATES, TOOLS, conversation, make_folder, vocabulary
+from support.scale import scaled
+from trimtab import Counter, CountError, Model
+from trimtab.templates import renderer
+from trimtab.templates.chat import as_chat, as_functions, system_message
+from trimtab.templates.renderer import Renderer
+
+NAMES = {"bos_token": "<|begin|>", "eos_token": "<|end|>"}
+SEEDS = range(scaled(25))
+
+
+def made(path: Path, template: str = "tags", **options: Any) -> Model:
+    return Model.from_folder(make_folder(path / template, template), **options)
+
+
+def is_plain(message: dict[str, Any]) -> bool:
+    return message["role"] != "tool" and "tool_calls" not in message
+
+
+@pytest.mark.parametrize("template", ["tags", "sliced", "parts", "texts"])
+def test_a_prompt_has_the_tokens_that_the_slow_way_gives_it(tmp_path: Path, template: str) -> None:
+    model = made(tmp_path, template)
+    for seed in SEEDS:
+        messages = conversation(seed)
+        if template == "parts":
+            messages = [message for message in messages if is_plain(message)]
+            shown = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in messages]
+        else:
+            shown = messages
+        for tools in (None, TOOLS):
+            text = prompt(TEMPLATES[template], shown, tools, parses=template != "texts", **NAMES)
+            assert trimtab.count(messages, model=model, tools=tools) == tokens(vocabulary(), text), (seed, text)
+
+
+def test_a_folder_says_what_its_template_reads(tmp_path: Path) -> None:
+    reads = {name: made(tmp_path, name).template for name in TEMPLATES}
+    assert {name: (one.contents, one.parses) for name, one in reads.items() if one} == {
+        "tags": ("either", True),
+        "sliced": ("text", True),
+        "parts": ("parts", True),
+        "texts": ("text", False),
+    }
+
+
+def test_each_message_has_what_the_prompt_grows_by(tmp_path: Path) -> None:
+    """Without a look at neighbours and without thinking, messages add up; the tags end each of them."""
+    counter = Counter.for_model(made(tmp_path))
+    for seed in SEEDS:
+        messages = [message for message in conversation(seed) if is_plain(message)]
+        for message in messages:
+            message.pop("reasoning_content", None)
+        found = counter.rendered(messages)
+        totals = [counter.rendered(messages[: n + 1]).total for n in range(len(messages))]
+        grown = [after - before for before, after in itertools.pairwise(totals)]
+        assert list(found.messages[1:]) == grown
+        assert found.total == totals[-1]
+        assert counter.per_message(messages).tolist() == list(found.messages)
+
+
+def test_a_message_that_looks_at_its_neighbours_keeps_what_it_writes(tmp_path: Path) -> None:
+    counter = Counter.for_model(made(tmp_path))
+    call = {"type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "a"} | call, {"id": "b"} | call]},
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "tool", "tool_call_id": "b", "content": "two"},
+    ]
+    texts = [
+        "<|start|>user\ngo<|end|>\n",
+        "<|start|>assistant\n\n<call>\nread_file {}\n</call>\n<call>\nread_file {}\n</call><|end|>\n",
+        "<|start|>user\n<result>\none\n</result>",
+        "\n<result>\ntwo\n</result><|end|>\n",
+        "<|start|>assistant\n",
+    ]
+    template = counter.template
+    assert template
+    assert [
+        text for _, text in template.parts([dict(each) for _, each in as_chat(messages, "openai_chat", "text")])
+    ] == texts
+    found = counter.rendered(messages)
+    assert found.total == tokens(vocabulary(), "".join(texts))
+    assert (found.head, found.tail) == (0, tokens(vocabulary(), texts[-1]))
+
+
+def test_what_stands_in_front_of_all_messages_and_behind_them_is_told_apart(tmp_path: Path) -> None:
+    counter = Counter.for_model(made(tmp_path, "sliced"))
+    user = {"role": "user", "content": "hello there"}
+    found = counter.rendered([user], tools=TOOLS)
+    head = "<|begin|>[user]You help.[end]" + json.dumps(TOOLS, ensure_ascii=False, indent=4)
+    assert found.head == tokens(vocabulary(), head)
+    assert found.messages == (tokens(vocabulary(), "[user]hello there[end]"),)
+    assert found.tail == tokens(vocabulary(), "[model]")
+    beside = counter.rendered([user], system=[{"type": "text", "text": "Be short."}])
+    assert beside.head == tokens(vocabulary(), "<|begin|>[user]Be short.[end]")
+
+
+def test_options_of_a_template_are_handed_on(tmp_path: Path) -> None:
+    messages = conversation(3)
+    quick, slow = (Model.from_folder(make_folder(tmp_path / "m"), quick=quick) for quick in (True, False))
+    text = prompt(TEMPLATES["tags"], messages, quick=True)
+    assert trimtab.count(messages, model=quick) == tokens(vocabulary(), text)
+    assert trimtab.count(messages, model=slow) < trimtab.count(messages, model=quick)
+
+
+def test_blocks_are_handed_on_as_servers_read_them() -> None:
+    blocks = [
+        {"role": "user", "content": "go"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "text", "text": "I look"},
+                {"type": "tool_use", "id": "a", "name": "ls", "input": {"path": "."}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "x.py"}]},
+                {"type": "text", "text": "and?"},
+                {"type": "image", "source": {}},
+            ],
+        },
+        {"role": "assistant", "content": []},
+    ]
+    function = {"name": "ls", "arguments": {"path": "."}}
+    assert as_chat(blocks, "anthropic", "text") == [
+        (0, {"role": "user", "content": "go"}),
+        (
+            1,
+            {
+                "role": "assistant",
+                "content": "I look",
+                "tool_calls": [{"id": "a", "type": "function", "function": function}],
+                "reasoning_content": "hm",
+                "thinking": "hm",
+            },
+        ),
+        (2, {"role": "tool", "tool_call_id": "a", "content": "x.py"}),
+        (2, {"role": "user", "content": "and?"}),
+    ]
+    assert system_message([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])[0]["content"] == "a\nb"
+    assert system_message(None) == []
+    tool = {"name": "ls", "description": None, "input_schema": {"type": "object"}}
+    made_of = as_functions([tool])
+    assert made_of == [{"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}]
+    assert as_functions(None) is None
+
+
+@pytest.mark.parametrize("provider", ["openai_responses", "gemini", "bedrock"])
+def test_messages_that_no_such_server_takes_are_refused(provider: str) -> None:
+    with pytest.raises(CountError, match=f"have the shape of {provider}"):
+        as_chat([], provider, "text")
+    with pytest.raises(CountError, match="tools with a name"):
+        as_functions([{"type": "web_search"}])
+
+
+def test_arguments_that_are_no_object_stay_text() -> None:
+    for arguments in ("not json", "[1]", "", "{" * 10_000):
+        message = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": arguments}}]}
+        [(_, ready)] = as_chat([message], "openai_chat", "text")
+        assert ready["tool_calls"][0]["function"]["arguments"] == arguments
+    odd = {"role": "assistant", "content": None, "tool_calls": [None, {"function": 3}]}
+    assert as_chat([odd], "openai_chat", "text") == [(0, {"role": "assistant", "tool_calls": [None, {"function": 3}]})]
+
+
+def test_a_counter_and_a_model_go_to_another_process(tmp_path: Path) -> None:
+    model, messages = made(tmp_path), conversation(5)
+    for value in (model, Counter.for_model(model)):
+        again = pickle.loads(pickle.dumps(value))
+        assert again.template == model.template
+    again = pickle.loads(pickle.dumps(Counter.for_model(model)))
+    assert again.per_message(messages).tolist() == Counter.for_model(model).per_message(messages).tolist()
+    assert pickle.loads(pickle.dumps(Counter("o200k_base"))).template is None
+
+
+def test_a_vocabulary_of_another_kind_has_its_added_tokens_in_the_settings(tmp_path: Path) -> None:
+    model = made(tmp_path)
+    assert model.template
+    listed = tuple((text, False, False, False, False) for text in ADDED)
+    other = replace(model, template=replace(model.template, added=listed))
+    messages = conversation(8)
+    assert trimtab.count(messages, model=other) == trimtab.count(messages, model=model)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"tokenizer.json": None}, "no vocabulary in it"),
+        ({"tokenizer_config.json": "{}"}, "no chat template in it"),
+        ({"tokenizer_config.json": "[]"}, "no JSON object"),
+        ({"tokenizer_config.json": "{"}, r"tokenizer_config\.json: "),
+        ({"config.json": None}, "names the window"),
+        ({"config.json": "{}"}, "names the window"),
+        ({"config.json": '{"max_position_embeddings": true}'}, "names the window"),
+        ({"tokenizer.json": "{}"}, "tokenizer.json"),
+        ({"tokenizer.json": ""}, "tokenizer.json"),
+        ({"tokenizer.json": '{"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}'}, "begin otherwise"),
+        ({"chat_template.jinja": "{% for %}"}, "cannot be rendered: TemplateSyntaxError"),
+        ({"chat_template.jinja": "{{ raise_exception('not you') }}"}, "cannot be rendered: TemplateError: not you"),
+        ({"chat_template.jinja": "nothing of it"}, "does not show what a user says"),
+        ({"chat_template.jinja": "{{ messages[0].content.__class__.x }}"}, "SecurityError"),
+    ],
+    ids=str,
+)
+def test_a_folder_that_lacks_something_is_refused_by_name(
+    tmp_path: Path, files: dict[str, str | None], words: str
+) -> None:
+    folder = make_folder(tmp_path / "m")
+    for name, text in files.items():
+        (folder / name).unlink(missing_ok=True)
+        if text is not None:
+            (folder / name).write_text(text)
+    with pytest.raises((ValueError, CountError), match=words):
+        Model.from_folder(folder)
+
+
+def test_a_folder_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is no folder"):
+        Model.from_folder(tmp_path / "nowhere")
+
+
+def test_files_of_a_folder_stand_in_for_each_other(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m", generation_config='{"max_new_tokens": 700}')
+    (folder / "config.json").write_text('{"text_config": {"max_position_embeddings": 9000}}')
+    first = Model.from_folder(folder)
+    assert (first.name, first.window, first.max_output) == ("m", 9_000, 700)
+    assert Model.from_folder(folder, window=2_000).max_output == 500
+    named = [{"name": "rag", "template": "no"}, {"name": "default", "template": TEMPLATES["tags"]}]
+    (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": named}))
+    assert Model.from_folder(folder).template == replace(first.template, names=())
+    (folder / "special_tokens_map.json").write_text(json.dumps(NAMES))
+    assert Model.from_folder(folder).template == first.template
+    (folder / "chat_template.jinja").write_text(TEMPLATES["sliced"])
+    found = Model.from_folder(folder).template
+    assert found
+    assert found.source == TEMPLATES["sliced"]
+
+
+def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renderer, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r"pip install 'trimtab\[open\]'"):
+        Renderer().render("", {"messages": []})
+
+
+USER = {"messages": [{"role": "user", "content": "x"}]}
+
+
+def test_a_process_that_ended_is_replaced_and_threads_wait_for_each_other() -> None:
+    one = Renderer()
+    assert one.render("{{ messages[0].content }}", USER) == [(-1, "x")]
+    process = one._process
+    assert process
+    process.kill()
+    process.wait()
+    found: list[Any] = []
+
+    def ask(number: int) -> None:
+        found.extend((number, one.render("{{ n }}", USER | {"n": str(number)})) for _ in range(20))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == sorted((number, [(-1, str(number))]) for number in range(4) for _ in range(20))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_has_a_process_of_its_own() -> None:
+    one = Renderer()
+    one.render("", USER)
+    owner = one._process
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        text = str(one.render("{{ 7 * 6 }}", USER))
+        os.write(write, f"{text} {one._process is not owner}".encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 100) == b"[(-1, '42')] True"
+    assert one.render("{{ 6 * 6 }}", USER) == [(-1, "36")]
+    assert one._process is owner
