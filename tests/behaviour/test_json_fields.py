@@ -13,6 +13,7 @@ from support import audited
 from support.batch_here import without_engine
 from support.command import commands, run
 from support.format_cases import LINES
+from support.model_folders import make_folder
 from support.transcripts import transcript
 from trimtab.archive import SqliteArchive
 from trimtab.cli import parser
@@ -54,6 +55,9 @@ WORDS = {
     "`archive verify`": "archive verify",
     "`archive export`": "archive export talk",
     "`archive prune`": "archive prune --keep 9",
+    "`models add`": "models add mine ./own-model",
+    "`models show`": "models show ./own-model",
+    "`models list`": "models list",
     "`doctor`": "doctor",
 }
 
@@ -76,6 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     (found / "billed.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (found / "audited.jsonl").write_text(audited.text())
+    make_folder(found / "own-model")
     return found
 
 
@@ -87,6 +92,8 @@ def answer(folder: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     ref = json.loads(run(*WORDS["`compact`"].split(), "--json").stdout)["ref"]
     if "plan.json" in words:
         Path("plan.json").write_text(run("plan", "s.json", "--json", "--target-share", "0.4").stdout)
+    if words == "models list":
+        run(*WORDS["`models add`"].split())
     if "verify" in words:
         with SqliteArchive("home/archive.db") as archive:
             archive._db.execute("UPDATE compaction_events SET summary_content = 'y'")

@@ -124,4 +124,28 @@ def test_the_command_line_takes_a_folder_for_a_model(tmp_path: Path, monkeypatch
     left = made["messages"] if isinstance(made, dict) else made
     assert trimtab.count(left, model=Model.from_folder(folder)) < total
     wrong = run("count", str(session), "--model", str(tmp_path / "nowhere"))
-    assert "is no folder" in wrong.stderr
+    assert "no such folder or file" in wrong.stderr
+
+
+def test_models_are_named_listed_shown_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    folder = make_folder(tmp_path / "own-model")
+    assert "no model is named yet" in run("models", "list").stdout
+    added = run("models", "add", "mine", str(folder), "--window", "3k")
+    assert added.returncode == 0
+    assert added.stdout.startswith(f"mine is {folder}\n  window      3,000 tokens, 750 of them")
+    assert "reads texts and lists of parts, arguments of calls as objects" in added.stdout
+    assert run("models", "list").stdout == f"mine  {folder}  (window 3,000)\n"
+    listed = json.loads(run("models", "list", "--json").stdout)
+    assert listed == [{"name": "mine", "place": str(folder), "window": 3_000}]
+    shown = json.loads(run("models", "show", "mine", "--json").stdout)
+    assert (shown["model"], shown["window"], shown["contents"]) == ("own-model", 3_000, "either")
+    session = tmp_path / "session.json"
+    session.write_text(json.dumps(conversation(1)))
+    counted = json.loads(run("count", str(session), "--model", "mine", "--json").stdout)
+    assert (counted["model"], counted["window"]) == ("mine", 3_000)
+    assert "vocabulary  o200k_base" in run("models", "show", "gpt-5.5").stdout
+    assert run("models", "remove", "mine").returncode == 0
+    assert run("models", "list").stdout.startswith("no model is named yet")
+    for words in (("remove", "mine"), ("add", "mine", str(tmp_path / "nowhere")), ("show", "hf:no/where")):
+        assert run("models", *words).returncode == 64

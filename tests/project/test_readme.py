@@ -57,7 +57,7 @@ def test_the_readme_names_the_verbs_and_exit_codes_that_there_are() -> None:
     from trimtab import cli
 
     verbs = {"show", "count", "plan", "compact", "apply", "validate", "truncate", "restore", "archive", "rescue"}
-    verbs |= {"hook", "mcp", "doctor", "completion", "demo", "diff", "report", "statusline", "audit", "batch"}
+    verbs |= {"hook", "mcp", "doctor", "completion", "demo", "diff", "report", "statusline", "audit", "batch", "models"}
     (action,) = (a for a in cli.parser()._actions if a.dest == "verb")
     assert set(action.choices) == verbs
     assert set(re.findall(r"\btrimtab (\w+)", README)) - {"count", "the", "in"} <= verbs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -188,3 +189,45 @@ TOOLS = [
         },
     }
 ]
+
+
+def gguf_file(path: Path, template: str = "tags", *, begins: bool = False, window: int | None = 4_000) -> Path:
+    """Write the same model as a GGUF file, without weights."""
+    model = json.loads(vocabulary())["model"]
+    tokens = [*model["vocab"], *ADDED]
+    kinds = [1] * len(model["vocab"]) + [3] * 3 + [4] * (len(ADDED) - 3)
+    keys: dict[str, Any] = {
+        "general.architecture": "qwen2",
+        "general.name": path.stem,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "qwen2",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": kinds,
+        "tokenizer.ggml.merges": [" ".join(pair) for pair in model["merges"]],
+        "tokenizer.ggml.bos_token_id": tokens.index("<|begin|>"),
+        "tokenizer.ggml.eos_token_id": tokens.index("<|end|>"),
+        "tokenizer.ggml.add_bos_token": begins,
+        "tokenizer.chat_template": TEMPLATES.get(template, template),
+    }
+    if window:
+        keys["qwen2.context_length"] = window
+    data = b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys))
+    for name, value in keys.items():
+        data += _packed(name) + _kind(value) + _packed(value)
+    path.write_bytes(data)
+    return path
+
+
+def _kind(value: Any) -> bytes:
+    if isinstance(value, list):
+        return struct.pack("<I", 9)
+    return struct.pack("<I", {str: 8, bool: 7, int: 4}[type(value)])
+
+
+def _packed(value: Any) -> bytes:
+    if isinstance(value, list):
+        return _kind(value[0]) + struct.pack("<Q", len(value)) + b"".join(map(_packed, value))
+    if isinstance(value, str):
+        text = value.encode()
+        return struct.pack("<Q", len(text)) + text
+    return struct.pack("<?" if isinstance(value, bool) else "<I", value)

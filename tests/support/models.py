@@ -44,3 +44,6 @@ LOCAL, LLAMA = "qwen3:8b", "llama-4"
 
 GEMINI_UNSIGNED = "gemini-2.5-flash-lite"
 """The last family whose function calls need no thought signature."""
+
+OWN = "mine"
+"""A name that a user gave a model of their own (`trimtab models add`)."""

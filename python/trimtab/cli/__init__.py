@@ -40,6 +40,7 @@ VERBS = {
     "rescue": "fork a Claude Code session that is too large to resume into a smaller one",
     "hook": "protect Claude Code's sessions by hooks",
     "statusline": "print Claude Code's status line: the next prompt, and what is left until the compaction",
+    "models": "name open models of your own, by their files, and show what is known of a model",
     "mcp": "serve search and fetch over a session's archive to an agent",
     "doctor": "show versions, the archive's place and what is installed",
     "completion": "print a script that completes commands in a shell",

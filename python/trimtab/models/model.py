@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._log import log
 from .._repr import short
+from ..templates.places import PREFIXES, named_places
 from . import table as tables
 from .catalog import Row
 from .ids import ModelId, key_of
@@ -144,11 +145,14 @@ class Model:
         Args:
             name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4.5``, ``ft:gpt-4o:org::id`` or
                 ``qwen3-coder-plus``; ``[1m]`` at the end of a Claude's id says that its window has 1,000,000 tokens.
-                A path that begins with ``/``, ``./``, ``../`` or ``~/`` is that of a folder (``from_folder``).
+                A name that ``trimtab models add`` gave, a path that begins with ``/``, ``./``, ``../`` or ``~/``, and
+                a name such as ``hf:Qwen/Qwen3-8B`` stand for a model's files (``from_folder``).
             window: overrides the table, and the betas.
             max_output: overrides the table.
             betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
         """
+        if own := named_places().get(name):
+            return cls.from_folder(own.place, window=window or own.window, max_output=max_output)
         if name.startswith(_PATHS):
             return cls.from_folder(name, window=window, max_output=max_output)
         found = _found(name)
@@ -175,30 +179,31 @@ class Model:
 
         Args:
             path: a folder with ``tokenizer.json`` or ``tokenizer.model``, ``tokenizer_config.json`` or
-                ``chat_template.jinja``, and ``config.json``.
-            window: of the server, which often has a smaller one than ``config.json`` names.
+                ``chat_template.jinja``, and ``config.json``; or a GGUF file; or ``hf:Qwen/Qwen3-8B`` in the cache of
+                Hugging Face, ``lmstudio:PUBLISHER/MODEL``, ``ollama:qwen3:8b`` on this disk. Nothing is fetched.
+            window: of the server, which often has a smaller one than the files name.
             max_output: most tokens of an answer; by default what ``generation_config.json`` names, at most a quarter of
                 the window.
             options: further values of the template, such as ``enable_thinking=False``.
 
         Raises:
             OSError: a file cannot be read.
-            ValueError: the folder lacks a file, or no file names the window and the caller does not.
+            ValueError: there is no such place, a file is missing or damaged, or nobody names the window.
             CountError: the template cannot be rendered.
             ImportError: the extra ``open`` is not installed.
         """
-        from ..templates.folder import read_folder  # noqa: PLC0415 - for models of the user's own
+        from ..templates.files import read_files  # noqa: PLC0415 - for models of the user's own
 
-        found = read_folder(str(path), options)
+        found = read_files(str(path), options)
         known = window or found.window
         if not known:
-            msg = f"{path}: no config.json in it that names the window: give window="
+            msg = f"{path}: no file that names the window: give window="
             raise ValueError(msg)
         grammar = replace(
             PROMPTS["unknown"],
             name=f"the chat template of {found.template.name}",
             encoding=found.template.file,
-            error="fitted to the template; whole prompts are rendered by it, and exact",
+            error="whole prompts as its server renders them, exact; in fit, by fitted numbers far below the trigger",
             **_UNFITTED | found.numbers,
         )
         limit = max(min(found.max_output or known, known // 4), 1)
@@ -225,8 +230,8 @@ class Model:
         return replace(self, window=window, max_output=max_output, source=source, input_limit=input_limit)
 
 
-_PATHS = ("/", "./", "../", "~/")
-"""Beginnings of paths of folders, with which no id begins."""
+_PATHS = ("/", "./", "../", "~/", *PREFIXES)
+"""Beginnings of the places of files, with which no id begins."""
 
 _UNFITTED = dict.fromkeys(
     (

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 _TABLES = {"table", "public", "assumed"}
 """Sources of a window above which an agent's smaller default stands."""
 
-MOST = 1.25
-"""Ratio of a rendered prompt to its estimate by the fitted grammar that is not exceeded: ``make bench-open`` has it."""
+MOST = 1.15
+"""Ratio of a rendered prompt to its fitted estimate that no prompt exceeds (``make bench-open-prompts``)."""
 
 CHARGES = 64
 """Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import _core
-from .fitting import fitted, reading
 from .template import ChatTemplate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+    from pathlib import Path
 
 VOCABULARIES = ("tokenizer.json", "tokenizer.model")
 """Files of a vocabulary with a chat template beside it, the first that is there."""
 
-_FILES = (
+FILES = (
     *VOCABULARIES,
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -28,6 +24,10 @@ _FILES = (
     "config.json",
     "generation_config.json",
 )
+"""Files that are read."""
+
+Described: TypeAlias = "tuple[ChatTemplate, int | None, int | None]"
+"""A template, the window, and the most tokens of an answer."""
 
 _WINDOWS = ("max_position_embeddings", "model_max_length", "max_sequence_length", "seq_length", "n_positions")
 """Fields of ``config.json`` that name a window."""
@@ -39,48 +39,14 @@ _SETTINGS = ("lstrip", "rstrip", "single_word", "normalized")
 _BY_PLACE = re.compile(rb'"prepend_scheme"\s*:\s*"first"')
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFolder:
-    """What a model's folder says.
-
-    Attributes:
-        template: the chat template, with its vocabulary.
-        window: tokens of input and output together; None if no file names them.
-        max_output: most tokens of an answer; None if no file names them.
-        numbers: what the template adds, as fields of a ``PromptGrammar``.
-    """
-
-    template: ChatTemplate
-    window: int | None
-    max_output: int | None
-    numbers: dict[str, Any]
-
-
-def read_folder(path: str | Path, options: Mapping[str, Any]) -> ModelFolder:
-    """Return what a folder says of its model.
-
-    Args:
-        path: a folder as models are published in: a vocabulary, ``tokenizer_config.json`` or ``chat_template.jinja``,
-            and ``config.json``.
-        options: further values of the template.
+def described(folder: Path, options: tuple[tuple[str, Any], ...]) -> Described:
+    """Return the template of a folder, its window and the most tokens of an answer; None for what no file names.
 
     Raises:
         OSError: a file cannot be read.
         ValueError: the folder has no vocabulary or no chat template, a file is damaged, or words begin otherwise at the
             beginning of a prompt than inside.
-        CountError: the template cannot be rendered.
-        ImportError: the extra ``open`` is not installed.
     """
-    folder = Path(path).expanduser().absolute()
-    if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder")
-    stamps = tuple((folder / name).stat().st_mtime_ns if (folder / name).is_file() else 0 for name in _FILES)
-    return _read(folder, tuple(sorted(options.items())), stamps)
-
-
-@lru_cache(16)
-def _read(folder: Path, options: tuple[tuple[str, Any], ...], _stamps: tuple[int, ...]) -> ModelFolder:
-    """Return what a folder says of its model; read again when a file has changed."""
     file = next((folder / name for name in VOCABULARIES if (folder / name).is_file()), None)
     if file is None:
         raise ValueError(f"{folder}: no vocabulary in it, looked for {' and '.join(VOCABULARIES)}")
@@ -96,15 +62,11 @@ def _read(folder: Path, options: tuple[tuple[str, Any], ...], _stamps: tuple[int
         added=None if file.suffix == ".json" else tuple(_added(settings)),
         options=options,
     )
-    counter = _core.Counter(file.name, path=str(file))
-    template = reading(template)
     config, generation = _json(folder / "config.json"), _json(folder / "generation_config.json")
     places = (config, config.get("text_config"), config.get("llm_config"), config.get("language_config"))
     windows = (_number(place.get(name)) for place in places if isinstance(place, dict) for name in _WINDOWS)
     outputs = (_number(generation.get(name)) for name in _OUTPUTS)
-    return ModelFolder(
-        template, next(filter(None, windows), None), next(filter(None, outputs), None), fitted(template, counter)
-    )
+    return template, next(filter(None, windows), None), next(filter(None, outputs), None)
 
 
 def _source(folder: Path, settings: dict[str, Any]) -> str:

@@ -56,6 +56,7 @@ class ChatTemplate:
         contents: what the template reads as a message's content.
         parses: whether it reads the arguments of calls as objects, as most do; else as JSON text.
         options: further values of the template, such as ``enable_thinking``.
+        begins: what the server puts in front of a prompt that does not begin with it; empty for nothing.
     """
 
     __repr__ = short
@@ -68,6 +69,7 @@ class ChatTemplate:
     contents: Contents = "text"
     parses: bool = True
     options: tuple[tuple[str, Any], ...] = ()
+    begins: str = field(default="", repr=False)
 
     @property
     def file(self) -> str:
@@ -88,9 +90,11 @@ class ChatTemplate:
         """
         values = {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": not is_answered}
         try:
-            return RENDERER.render(self.source, values | dict(self.names) | dict(self.options))
+            parts = RENDERER.render(self.source, values | dict(self.names) | dict(self.options))
         except CountError as error:
             raise CountError(f"the chat template of {self.name} cannot be rendered: {error}") from None
+        begins = "".join(text for _, text in parts[:2]).startswith(self.begins)
+        return parts if begins else [(-1, self.begins), *parts]
 
     def count(
         self,

@@ -4,6 +4,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use trimtab_core::error::Error;
 use trimtab_tokens::added::{self, Added};
+use trimtab_tokens::gguf as files;
 
 use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
@@ -11,6 +12,21 @@ use crate::text::Text;
 
 /// A token: its text, and how it is found (`lstrip`, `rstrip`, `single_word`, `normalized`).
 type Given = (String, bool, bool, bool, bool);
+
+/// A model's name, chat template, window, its tokens that begin and end a text, whether the first stands in front of every
+/// prompt, and its added tokens.
+type Prompts = (String, String, u64, String, String, bool, Vec<String>);
+
+/// What the beginning of a GGUF file says of the prompts of its model, empty and 0 where it says nothing; None for another
+/// file.
+///
+/// Raises:
+///     ValueError: the file is cut off or damaged.
+#[pyfunction]
+pub fn gguf(py: Python<'_>, head: &[u8]) -> PyResult<Option<Prompts>> {
+    let found = released(py, || Ok(files::prompts(head)?))?;
+    Ok(found.map(|of| (of.name, of.template, of.window, of.begin, of.end, of.begins, of.added)))
+}
 
 /// The added tokens of a vocabulary, each of which is one token wherever it stands in a prompt.
 #[pyclass(frozen, module = "trimtab._core")]

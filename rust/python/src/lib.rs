@@ -36,7 +36,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
-        added::AddedTokens,
+        added::{AddedTokens, gguf},
         calls::placeholders,
         counter::{Counter, threads},
         dump::{digest, dumps, not_json, surrogates},

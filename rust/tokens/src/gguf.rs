@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bpe::load::written;
 use crate::bpe::pretokenize::scalar::Pattern;
+use crate::error::Error;
 use crate::sentencepiece::Parts;
 use crate::sentencepiece::model::{Piece, Settings, parts};
 
@@ -20,6 +21,70 @@ const NORMAL: i64 = 1;
 /// are in a `tokenizer.json`.
 const USER_DEFINED: i64 = 4;
 
+/// Kinds of tokens that are found in a prompt before all text: unknown, control, and user-defined ones.
+const ADDED: [i64; 3] = [2, 3, USER_DEFINED];
+
+/// Keys of a model's name, of its architecture, and the end of that of its window.
+const NAME: &str = "general.name";
+const ARCHITECTURE: &str = "general.architecture";
+const WINDOW: &str = ".context_length";
+
+/// The beginning of a vocabulary's keys.
+const VOCABULARY: &str = "tokenizer.ggml.";
+
+/// What a file says of the prompts of its model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompts {
+    /// The model's name; empty where the file names none.
+    pub name: String,
+    /// The chat template; empty where the file has none.
+    pub template: String,
+    /// Tokens of the window; 0 where the file names none.
+    pub window: u64,
+    /// The texts of the tokens that begin and end a text; empty where there are none.
+    pub begin: String,
+    /// See `begin`.
+    pub end: String,
+    /// Whether the first one stands in front of every prompt.
+    pub begins: bool,
+    /// The texts of the tokens that are found in a prompt before all text.
+    pub added: Vec<String>,
+}
+
+/// What a file says of the prompts of its model; None for another file.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for a file that is cut off or damaged.
+pub fn prompts(data: &[u8]) -> Result<Option<Prompts>, Error> {
+    if !is_gguf(data) {
+        return Ok(None);
+    }
+    let keys = Keys::read(data).map_err(Error::Argument)?;
+    let whole =
+        |key: &str| if let Some(Field::Text(text)) = keys.whole(key) { (*text).to_owned() } else { String::new() };
+    let tokens = keys.texts("tokens");
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a place, or a number of tokens
+    let number =
+        |field: Option<&Field<'_>>| if let Some(Field::Number(number)) = field { Some(*number as u64) } else { None };
+    let token = |key: &str| {
+        let place = number(keys.get(key)).and_then(|place| usize::try_from(place).ok());
+        place.and_then(|place| tokens.get(place)).map(|text| (*text).to_owned()).unwrap_or_default()
+    };
+    #[allow(clippy::cast_possible_truncation)]
+    let kinds = keys.numbers("token_type").into_iter().map(|kind| kind as i64);
+    let added = tokens.iter().zip(kinds).filter(|(_, kind)| ADDED.contains(kind)).map(|(text, _)| (*text).to_owned());
+    Ok(Some(Prompts {
+        name: whole(NAME),
+        template: whole("tokenizer.chat_template"),
+        window: number(keys.whole(&(whole(ARCHITECTURE) + WINDOW))).unwrap_or_default(),
+        begin: token("bos_token_id"),
+        end: token("eos_token_id"),
+        begins: keys.flag("add_bos_token", keys.text("model") == "llama"),
+        added: added.collect(),
+    }))
+}
+
 /// A vocabulary, by its kind.
 pub enum Found {
     /// Pairs of bytes, as a `tokenizer.json` says them.
@@ -29,6 +94,7 @@ pub enum Found {
 }
 
 /// Whether a file is one.
+#[must_use]
 pub fn is_gguf(data: &[u8]) -> bool {
     data.starts_with(MAGIC)
 }
@@ -110,14 +176,20 @@ impl<'d> Keys<'d> {
             let key = left.text().and_then(|key| std::str::from_utf8(key).ok()).ok_or(cut)?;
             let kind = left.number().ok_or(cut)?;
             let value = left.value(kind, 0).ok_or(cut)?;
-            if let Some(key) = key.strip_prefix("tokenizer.ggml.") {
+            if key.starts_with("tokenizer.") || key == NAME || key == ARCHITECTURE || key.ends_with(WINDOW) {
                 found.push((key, value));
             }
         }
         Ok(Self(found))
     }
 
+    /// A value of the vocabulary.
     fn get(&self, key: &str) -> Option<&Field<'d>> {
+        self.0.iter().find(|(name, _)| name.strip_prefix(VOCABULARY) == Some(key)).map(|(_, value)| value)
+    }
+
+    /// A value of the model.
+    fn whole(&self, key: &str) -> Option<&Field<'d>> {
         self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 

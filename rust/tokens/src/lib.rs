@@ -16,7 +16,7 @@ pub mod error;
 pub mod estimate;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod gguf;
+pub mod gguf;
 mod growing;
 #[cfg_attr(not(feature = "tokenizers"), path = "huggingface_none.rs")]
 mod huggingface;

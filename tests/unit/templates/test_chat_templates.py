@@ -234,7 +234,7 @@ def test_a_folder_that_lacks_something_is_refused_by_name(
 
 
 def test_a_folder_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is no folder"):
+    with pytest.raises(ValueError, match="no such folder or file"):
         Model.from_folder(tmp_path / "nowhere")
 
 
