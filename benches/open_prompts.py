@@ -31,7 +31,7 @@ import transformers
 
 import trimtab
 from trimtab import Counter, CountError, Model
-from trimtab.session.memory import MOST
+from trimtab.session.rendered import MOST
 from trimtab.templates.chat import as_chat, as_functions
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -29,6 +29,7 @@ from ..planning.savings import Rates
 from .call import Call, Fitted, Size, When
 from .own import OwnMessages
 from .provider_count import ProviderCounts, request_of
+from .rendered import RenderedPrompts
 from .standin import StandIn
 
 if TYPE_CHECKING:
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
 
 _TABLES = {"table", "public", "assumed"}
 """Sources of a window above which an agent's smaller default stands."""
-
-MOST = 1.15
-"""Ratio of a rendered prompt to its fitted estimate that no prompt exceeds (``make bench-open-prompts``)."""
 
 CHARGES = 64
 """Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all
@@ -153,6 +151,7 @@ class Memory:
         job: the compaction whose summary is being written in the background, or waits for the trigger; None without.
         held: tokens of a prompt below which none is started, because the last one led to nothing; and the reason.
         beside: the tokens of system text and tools.
+        rendered: the prompts that a chat template rendered.
     """
 
     settings: Settings
@@ -179,6 +178,7 @@ class Memory:
     job: Job | None = None
     held: tuple[int, str] = (0, "")
     beside: Beside = field(default_factory=Beside)
+    rendered: RenderedPrompts = field(default_factory=RenderedPrompts)
     _compacting: Lock = field(default_factory=Lock)
     own: OwnMessages = field(init=False)
 
@@ -321,9 +321,10 @@ class Memory:
         A policy with its own estimate returns that.
         """
         call, ledger = self.resume(call)
-        ledger, fixed = framed(ledger, call.messages, self.settings.counter, call.system, call.tools)
-        if fixed is not None and self.policy.counter is None:
-            return ledger.total + sum(fixed)
+        if self.settings.counter.template is not None and self.rendered.is_alike is not False:
+            whole, fixed = framed(ledger, call.messages, self.settings.counter, call.system, call.tools)
+            if fixed is not None:
+                return whole.total + sum(fixed)
         beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
         forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
         return forecast if self.policy.counter is None else ledger.total + beside
@@ -348,7 +349,9 @@ class Memory:
         if doubt := self.forecast.doubt(charged, self.settings.limits):
             self.handler.answer(UsageIgnored(charged, doubt))
         else:
-            now = None if past else self.settings.clock()
+            sent, now = self.forecast.pending, None if past else self.settings.clock()
+            if sent is not None and not past and self.settings.counter.template is not None:
+                self.rendered.judge(self.settings, sent, charged.prompt)
             self.forecast.record(charged, now, self.settings.model.cache_seconds)
 
     def rates(self) -> Rates:
@@ -365,7 +368,10 @@ class Memory:
         and the tables have a larger one.
         """
         model = self.settings.model
-        if transcript.model and ModelId.of(transcript.model).key == ModelId.of(self.settings.model_id).key:
+        is_same = transcript.model and ModelId.of(transcript.model).key == ModelId.of(self.settings.model_id).key
+        if not is_same and model.template is not None:
+            return  # another model was charged, and each prompt would be rendered
+        if is_same:
             if transcript.window:
                 self.learn_window(transcript.window, "file")
             elif model.source != "argument" and (most := self._billed_last(transcript)) > model.window:
@@ -452,25 +458,19 @@ class Memory:
         estimate, system, tools = settings.policy.counter, call.system, call.tools
         ledger = self.scan(call.messages) if ledger is None else ledger
         fixed = self.beside.tokens(settings.counter, estimate, system, tools)
-        rendered = None
-        if settings.counter.template is not None and (whole or self._nears(ledger.total + sum(fixed))):
-            ledger, rendered = framed(ledger, call.messages, settings.counter, system, tools)
-            fixed = rendered or fixed
+        exact = None
+        if settings.counter.template is not None:
+            ledger, fixed, exact = self.rendered.size(settings, call, ledger, fixed, whole=whole)
         beside = sum(fixed) if estimate is None else self._beside(call, sum(fixed))
         expected = forecast.count(call.messages, fixed=beside, ledger=ledger)
         counted, total = forecast.own + beside, ledger.total
-        expected = expected if rendered is None else counted  # what the server renders is what it charges
+        expected = expected if exact is None else exact
         terms = forecast.terms(settings.limits, total, *fixed, expected - total - sum(fixed) if estimate is None else 0)
         limit = settings.rule_options[ledger.provider]["request"]
         sent = 0 if limit is None else ledger.request_bytes + self.beside.bytes(system, tools)
         prompt = max(counted + forecast.unseen, expected)
         pressed = pressure(settings.policy, terms, prompt, sent, limit)
         return Size(terms, fixed, beside, counted, prompt, forecast.billed, sent, limit, pressed)
-
-    def _nears(self, tokens: int) -> bool:
-        """Return whether a prompt of about so many tokens may be past the trigger or the input budget."""
-        limits, trigger = self.settings.limits, self.policy.trigger
-        return tokens * MOST > min(trigger.limit(limits), limits.input_budget)
 
     def known(self, ledger: Ledger) -> int:
         """Return how many messages at the beginning ``fit`` has found valid before."""
