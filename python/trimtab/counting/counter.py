@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from .. import _core
+from .._home import tables_folder
 from ..errors import MessageError
 from ..messages.frameworks import framework_of
 from ..messages.objects import Forms, InputMessages, plain, sendable
@@ -100,13 +101,18 @@ class Counter(_core.Counter):
         known = Model.named(model) if isinstance(model, str) else model
         if known.template is None:
             return cls(known.prompt.encoding, prompt=known.prompt)
-        counter = cls(known.prompt.encoding, prompt=known.prompt, path=known.template.vocabulary)
+        file = known.template.vocabulary
+        counter = cls(known.prompt.encoding, prompt=known.prompt, path=file, kept=tables_folder())
         counter.template = known.template
         return counter
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
         """Return the counter of a vocabulary file, which is read once and stays in memory.
+
+        The tables of trimtab's own engine are kept in the user's cache folder, or in ``TRIMTAB_HOME``, and mapped into
+        memory by the next process; where they cannot be written, each process makes them. A file there that another
+        user owns or can write, that is damaged, or of another version is made anew.
 
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3 and GLM, Qwen
         2 to 3.5, DeepSeek V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``, and Mistral's ``tekken.json``. It
@@ -129,7 +135,7 @@ class Counter(_core.Counter):
                 cannot encode.
         """
         file = Path(path).absolute()
-        return cls(file.name, path=str(file), pattern=pattern)
+        return cls(file.name, path=str(file), pattern=pattern, kept=tables_folder())
 
     def per_message(self, messages: Sequence[AnyMessage], *, provider: str | None = None) -> NDArray[np.uint32]:
         """Return the tokens that each message adds to the model's prompt: uint32, shape (messages,).
@@ -425,6 +431,8 @@ def count(
 
     Raises:
         MessageError: a message cannot be read.
+        CountError: the chat template of a model of the user's own cannot render the messages.
+        ImportError: it needs the extra ``open``, which is not installed.
 
     Examples:
         >>> count("hello world", model="gpt-5.5")

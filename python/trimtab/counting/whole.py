@@ -37,9 +37,11 @@ def framed(
         return ledger, None
     try:
         found = counter.rendered(messages, ledger.provider, system, tools)
-        own = template.tool_tokens(counter, json.dumps(tools, default=sendable)) if tools else 0
-    except CountError as error:
+    except (CountError, ImportError) as error:
         template.warn(error)
         details.warning("%s", error)
         return ledger, None
-    return ledger.framed(found.messages), (found.head + found.tail - own, own)
+    beside = found.head + found.tail
+    own = template.estimated_tools(counter, json.dumps(tools, default=sendable)) if tools else 0
+    own = min(own, beside)  # a template may write them inside of a message
+    return ledger.framed(found.messages), (beside - own, own)

@@ -483,7 +483,7 @@ class Memory:
     def look(self, call: Call, ledger: Ledger | None = None) -> Size:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""
         aside = copy(self)
-        aside.forecast = copy(self.forecast)
+        aside.forecast, aside.rendered = copy(self.forecast), copy(self.rendered)
         return aside.size(call, ledger, whole=True)
 
     def unasked(self, trigger: Cause) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import CountError
@@ -15,6 +16,9 @@ SHAPES = ("openai_chat", "anthropic")
 
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 """Fields of a message's reasoning, in the order in which Hugging Face's `apply_chat_template` looks for it."""
+
+_MEDIA = ("image", "audio", "video")
+"""Kinds of parts that are no text, by what is in their names (``image_url``, ``input_audio``)."""
 
 Placed = tuple[int, dict[str, Any]]
 """A message, and the position of the caller's message that it is a part of."""
@@ -48,7 +52,13 @@ def as_chat(
 
 
 def system_message(system: object) -> list[dict[str, Any]]:
-    """Return system text beside the messages as a message; none where there is none."""
+    """Return system text beside the messages as a message; none where there is none.
+
+    Raises:
+        CountError: it is no text.
+    """
+    if system is not None and not isinstance(system, str | list | tuple):
+        raise CountError(f"system text is a text or a list of texts, got {type(system).__name__}")
     if isinstance(system, list | tuple):
         system = "\n".join(
             part["text"] for part in system if isinstance(part, dict) and isinstance(part.get("text"), str)
@@ -77,34 +87,42 @@ def _function(tool: object) -> dict[str, Any]:
 
 
 def _ready(message: dict[str, Any], contents: Contents, *, parses: bool) -> dict[str, Any]:
-    """Return a message of Chat Completions without empty fields, its arguments and its content as they are read."""
+    """Return a message of Chat Completions without empty fields, its arguments and its content as they are read.
+
+    A message always has a content: servers put an empty one in the place of none.
+    """
     made = {name: value for name, value in message.items() if value is not None}
     reasoning = next((made[name] for name in _REASONING if name in made), None)
     if reasoning is not None:
         made = {"thinking": reasoning, **made, "reasoning_content": reasoning}
     if isinstance(calls := made.get("tool_calls"), list):
         made["tool_calls"] = [_with_arguments(call, parses=parses) for call in calls]
-    content = made.get("content")
-    if isinstance(content, list) and contents == "text":
-        made["content"] = "\n".join(_texts(content))
+    content = made.get("content", [] if contents == "parts" else "")
+    if isinstance(content, list):
+        content = "\n".join(_texts(content)) if contents == "text" else [*map(_part, content)]
     elif isinstance(content, str) and contents == "parts":
-        made["content"] = [{"type": "text", "text": content}]
-    return made
+        content = [{"type": "text", "text": content}]
+    return made | {"content": content}
+
+
+def _part(part: Any) -> Any:
+    """Return a part of a content; of a picture, a sound or a film its kind alone, for which a template has a place."""
+    kind = str(part.get("type")) if isinstance(part, dict) else ""
+    found = next((medium for medium in _MEDIA if medium in kind), None)
+    return {"type": found} if found else part
 
 
 def _with_arguments(call: Any, *, parses: bool) -> Any:
-    """Return a call whose arguments are an object where their text is one, or the other way round."""
+    """Return a call whose arguments are the value that their text stands for, or the other way round."""
     if not isinstance(call, dict) or not isinstance(function := call.get("function"), dict):
         return call
-    arguments = function.get("arguments")
+    arguments: Any = function.get("arguments") or {}
     if not parses:
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-        return {**call, "function": {**function, "arguments": text}}
-    try:
-        value = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        return call
-    return {**call, "function": {**function, "arguments": value}} if isinstance(value, dict) else call
+        arguments = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    elif isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):  # a server refuses it; its text is what there is to count
+            arguments = json.loads(arguments)
+    return {**call, "function": {**function, "arguments": arguments}}
 
 
 def _texts(content: Iterable[Any]) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._home import tables_folder
 from . import folder, gguf
 from .fitting import fitted, reading
 from .places import place_of
@@ -44,22 +46,26 @@ def read_files(name: str, options: Mapping[str, Any]) -> ModelFiles:
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: there is no vocabulary or no chat template, a file is damaged, or words begin otherwise at the
-            beginning of a prompt than inside.
+        ValueError: there is no vocabulary or no chat template, a file is damaged, words begin otherwise at the
+            beginning of a prompt than inside, or JSON cannot hold an option.
         CountError: the template cannot be rendered.
         ImportError: the extra ``open`` is not installed.
     """
     path = place_of(name)
     files = [path / each for each in folder.FILES] if path.is_dir() else [path]
     stamps = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
-    return _read(path, tuple(sorted(options.items())), stamps)
+    try:
+        text = json.dumps(options, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"options of a template are values of JSON: {error}") from None
+    return _read(path, text, stamps)
 
 
 @lru_cache(16)
-def _read(path: Path, options: tuple[tuple[str, Any], ...], _stamps: tuple[int, ...]) -> ModelFiles:
+def _read(path: Path, options: str, _stamps: tuple[int, ...]) -> ModelFiles:
     """Return what files say; they are read again when one has changed."""
     described = folder.described if path.is_dir() else gguf.described
     template, window, max_output = described(path, options)
-    counter = _core.Counter(template.file, path=template.vocabulary)
+    counter = _core.Counter(template.file, path=template.vocabulary, kept=tables_folder())
     template = reading(template)
     return ModelFiles(template, window, max_output, fitted(template, counter))

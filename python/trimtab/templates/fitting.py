@@ -80,9 +80,13 @@ class _Probe:
     def counted(self, messages: Sequence[dict[str, Any]]) -> tuple[list[int], int]:
         """Return the tokens of each message beyond its texts, and those of the prompt."""
         found = self._template.count(self._counter, messages, "openai_chat")
-        plain = _core.Ledger.of(messages, counter=self._counter, provider="openai_chat").per_message.tolist()
+        plain = [self._texts(message) for message in messages]
         beyond = [tokens - texts for tokens, texts in zip(found.messages, plain, strict=True)]
         return beyond, found.total - sum(plain)
+
+    def _texts(self, message: dict[str, Any]) -> int:
+        """Return the tokens of a message's texts."""
+        return _core.Ledger.of([message], counter=self._counter, provider="openai_chat").total
 
     def added(self, messages: Sequence[dict[str, Any]], index: int) -> int:
         """Return the tokens of a message beyond its texts."""

@@ -21,6 +21,7 @@ FILES = (
     "special_tokens_map.json",
     "chat_template.jinja",
     "chat_template.json",
+    "additional_chat_templates/tool_use.jinja",
     "config.json",
     "generation_config.json",
 )
@@ -39,7 +40,7 @@ _SETTINGS = ("lstrip", "rstrip", "single_word", "normalized")
 _BY_PLACE = re.compile(rb'"prepend_scheme"\s*:\s*"first"')
 
 
-def described(folder: Path, options: tuple[tuple[str, Any], ...]) -> Described:
+def described(folder: Path, options: str) -> Described:
     """Return the template of a folder, its window and the most tokens of an answer; None for what no file names.
 
     Raises:
@@ -53,14 +54,20 @@ def described(folder: Path, options: tuple[tuple[str, Any], ...]) -> Described:
     if file.suffix == ".json" and _BY_PLACE.search(file.read_bytes()):
         msg = f"{file}: its words begin otherwise at the beginning of a prompt than inside, which is not counted yet"
         raise ValueError(msg)
-    settings = _json(folder / "tokenizer_config.json")
+    settings = _json(folder / "special_tokens_map.json") | _json(folder / "tokenizer_config.json")
+    sources = _sources(folder, settings)
+    if "default" not in sources:
+        msg = f"{folder}: no chat template in it; Counter.from_file counts texts in its vocabulary"
+        raise ValueError(msg)
+    names = tuple(_names(settings))
     template = ChatTemplate(
         folder.name,
-        _source(folder, settings),
+        sources["default"],
         str(file),
-        names=tuple(_names(_json(folder / "special_tokens_map.json") | settings)),
-        added=None if file.suffix == ".json" else tuple(_added(settings)),
+        names=names,
+        added=tuple(dict.fromkeys([*_added(settings), *((text, False, False, False, False) for _, text in names)])),
         options=options,
+        source_of_tools=sources.get("tool_use", ""),
     )
     config, generation = _json(folder / "config.json"), _json(folder / "generation_config.json")
     places = (config, config.get("text_config"), config.get("llm_config"), config.get("language_config"))
@@ -69,19 +76,17 @@ def described(folder: Path, options: tuple[tuple[str, Any], ...]) -> Described:
     return template, next(filter(None, windows), None), next(filter(None, outputs), None)
 
 
-def _source(folder: Path, settings: dict[str, Any]) -> str:
-    """Return the chat template of a folder: its own file, or in the tokenizer's settings the one named ``default``."""
-    file = folder / "chat_template.jinja"
-    if file.is_file():
-        return file.read_text(encoding="utf-8")
+def _sources(folder: Path, settings: dict[str, Any]) -> dict[str, str]:
+    """Return the chat templates of a folder by name; files of their own stand above the tokenizer's settings."""
     found = settings.get("chat_template") or _json(folder / "chat_template.json").get("chat_template")
-    if isinstance(found, list):
-        named = {each.get("name"): each.get("template") for each in found if isinstance(each, dict)}
-        found = named.get("default")
-    if not isinstance(found, str):
-        msg = f"{folder}: no chat template in it; Counter.from_file counts texts in its vocabulary"
-        raise ValueError(msg)  # noqa: TRY004 - the folder is wrong, not an argument
-    return found
+    listed = found if isinstance(found, list) else [{"name": "default", "template": found}]
+    files = [
+        ("default", folder / "chat_template.jinja"),
+        ("tool_use", folder / "additional_chat_templates/tool_use.jinja"),
+    ]
+    sources = [(each.get("name"), each.get("template")) for each in listed if isinstance(each, dict)]
+    sources += [(name, file.read_text(encoding="utf-8")) for name, file in files if file.is_file()]
+    return {name: text for name, text in sources if isinstance(name, str) and isinstance(text, str)}
 
 
 def _names(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -93,7 +98,7 @@ def _names(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _added(settings: dict[str, Any]) -> Iterator[tuple[str, bool, bool, bool, bool]]:
-    """Yield the added tokens that the settings of a tokenizer list."""
+    """Yield the added tokens that the settings of a tokenizer list; a ``tokenizer.json`` may lack some."""
     listed = settings.get("added_tokens_decoder")
     for token in listed.values() if isinstance(listed, dict) else ():
         if isinstance(token, dict) and isinstance(token.get("content"), str):

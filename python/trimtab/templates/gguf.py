@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .template import ChatTemplate
@@ -16,7 +16,7 @@ HEAD = 64 << 20
 """Bytes that are read: the largest known vocabulary takes 20 million."""
 
 
-def described(file: Path, options: tuple[tuple[str, Any], ...]) -> Described:
+def described(file: Path, options: str) -> Described:
     """Return the template of a file, and its window; None for what it does not name.
 
     Raises:

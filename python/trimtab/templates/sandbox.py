@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 try:
     import resource
-    from signal import ITIMER_PROF, setitimer
+    from signal import ITIMER_PROF, SIG_DFL, SIG_UNBLOCK, SIGPROF, pthread_sigmask, setitimer, signal
 except ImportError:  # Windows has neither
     resource = None  # type: ignore[assignment]
 
@@ -128,7 +128,7 @@ class Environment(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Compute a power."""
-        if not isinstance(right, int | float) or abs(right) > LARGEST_POWER:
+        if not isinstance(right, int | float) or right > LARGEST_POWER:
             raise jinja2.exceptions.SecurityError(f"a power of more than {LARGEST_POWER}")
         return super().call_binop(context, operator, left, right)
 
@@ -140,15 +140,20 @@ class Dict:
         """Return a dict."""
         return dict(*args, **entries)
 
+    def fromkeys(self, *args: Any) -> dict[Any, Any]:
+        """Return a dict of keys with one value."""
+        return dict.fromkeys(*args)
+
 
 class Namespace(jinja2.utils.Namespace):
     """`namespace` of a template, whose names begin with no underscore."""
 
     def __init__(*args: Any, **values: Any) -> None:
         """Take the values."""
-        for name in values:
+        given = dict(*args[1:], **values)
+        for name in given:
             _check_name(name)
-        jinja2.utils.Namespace.__init__(*args, **values)
+        jinja2.utils.Namespace.__init__(args[0], given)
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set a name."""
@@ -156,8 +161,8 @@ class Namespace(jinja2.utils.Namespace):
         super().__setitem__(name, value)
 
 
-def _check_name(name: str) -> None:
-    if name.startswith("_"):
+def _check_name(name: object) -> None:
+    if str(name).startswith("_"):
         raise jinja2.exceptions.SecurityError(f"{name!r} as the name of a value")
 
 
@@ -239,6 +244,9 @@ def answer(line: bytes, templates: dict[str, Template], made: Environment) -> di
 
 def main() -> None:
     """Answer requests until stdin ends."""
+    if resource is not None:
+        signal(SIGPROF, SIG_DFL)  # whoever started this may ignore or block it
+        pthread_sigmask(SIG_UNBLOCK, {SIGPROF})
     templates: dict[str, Template] = {}
     made = environment()
     for line in sys.stdin.buffer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +49,14 @@ class ChatTemplate:
     Attributes:
         name: of the model, for errors.
         source: the template, in Jinja.
+        source_of_tools: another one for prompts with tools; empty where the first takes them.
         vocabulary: path of the vocabulary's file.
         names: special tokens that the template may name, as ``bos_token``.
-        added: the added tokens of a vocabulary that is no ``tokenizer.json``: each with its text, and whether it takes
-            white space in front of it and behind it along, is none inside of a word, is looked for after the others.
+        added: added tokens beside those that a ``tokenizer.json`` lists: each with its text, and whether it takes white
+            space in front of it and behind it along, is none inside of a word, is looked for after the others.
         contents: what the template reads as a message's content.
         parses: whether it reads the arguments of calls as objects, as most do; else as JSON text.
-        options: further values of the template, such as ``enable_thinking``.
+        options: further values of the template, such as ``enable_thinking``, as a JSON object.
         begins: what the server puts in front of a prompt that does not begin with it; empty for nothing.
     """
 
@@ -65,11 +66,12 @@ class ChatTemplate:
     source: str = field(repr=False)
     vocabulary: str
     names: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    added: tuple[tuple[str, bool, bool, bool, bool], ...] | None = field(default=None, repr=False)
+    added: tuple[tuple[str, bool, bool, bool, bool], ...] = field(default=(), repr=False)
     contents: Contents = "text"
     parses: bool = True
-    options: tuple[tuple[str, Any], ...] = ()
+    options: str = "{}"
     begins: str = field(default="", repr=False)
+    source_of_tools: str = field(default="", repr=False)
 
     @property
     def file(self) -> str:
@@ -88,11 +90,14 @@ class ChatTemplate:
             CountError: the template refuses them, or takes too much time or memory.
             ImportError: the extra ``open`` is not installed.
         """
+        if not messages:
+            raise CountError("there are no messages to render")
         values = {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": not is_answered}
+        source = self.source_of_tools if tools and self.source_of_tools else self.source
         try:
-            parts = RENDERER.render(self.source, values | dict(self.names) | dict(self.options))
+            parts = RENDERER.render(source, values | dict(self.names) | json.loads(self.options))
         except CountError as error:
-            raise CountError(f"the chat template of {self.name} cannot be rendered: {error}") from None
+            raise CountError(f"the chat template of {self.name} cannot render this: {error}") from None
         begins = "".join(text for _, text in parts[:2]).startswith(self.begins)
         return parts if begins else [(-1, self.begins), *parts]
 
@@ -133,49 +138,64 @@ class ChatTemplate:
                 found[owner] += tokens
             else:
                 tail += tokens
+        if not any(found):  # the template took the messages out of their list: nothing tells which one it is at
+            head, found, tail = _shared(head + tail, self._texts(counter, messages, provider))
         return RenderedTokens(head, tuple(found), tail)
 
-    def tool_tokens(self, counter: _core.Counter, tools: str) -> int:
-        """Return the tokens that tool definitions, given as JSON, add to a prompt.
-
-        Raises:
-            CountError: the template refuses them.
-            ImportError: the extra ``open`` is not installed.
-        """
-        return _tool_tokens(self, counter, tools)
+    def _texts(self, counter: _core.Counter, messages: Sequence[Mapping[str, Any]], provider: str) -> list[int]:
+        """Return the tokens of each message's texts."""
+        return [_core.Ledger.of([message], counter=counter, provider=provider).total for message in messages]
 
     def estimated_tools(self, counter: _core.Counter, tools: str) -> int:
-        """Return the same; the tokens of the JSON where the template refuses the tools, which is warned of once."""
+        """Return the tokens that tool definitions, given as JSON, add to a prompt.
+
+        Where the template refuses them, those of the JSON: that is warned of once.
+        """
         try:
             return _tool_tokens(self, counter, tools)
-        except CountError as error:
+        except (CountError, ImportError) as error:
             self.warn(error)
             return counter.count(tools)
 
-    def warn(self, error: CountError) -> None:
-        """Warn once that the template refuses what servers would hand to it, so that its prompts are estimated."""
+    def warn(self, error: Exception) -> None:
+        """Warn once that prompts are estimated, because the template cannot render what it was given."""
         _warn(self.name, outline(error))
 
     def tokens(self, counter: _core.Counter, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each part of one rendered text."""
-        counts: list[int] = _added(self.vocabulary, self.added).count(counter, texts).tolist()
-        return counts
+        return _added(self.vocabulary, self.added, Path(self.vocabulary).stat().st_mtime_ns).count(counter, texts)
 
 
-@cache
-def _added(vocabulary: str, added: tuple[tuple[str, bool, bool, bool, bool], ...] | None) -> _core.AddedTokens:
-    """Return the added tokens of a vocabulary, which is read once."""
-    return _core.AddedTokens(file=Path(vocabulary).read_bytes()) if added is None else _core.AddedTokens(added)
+def _shared(total: int, texts: list[int]) -> tuple[int, list[int], int]:
+    """Return a prompt's tokens by what its messages say: in front of these, of each, and behind them."""
+    over = sum(texts) - total
+    for at in range(len(texts) - 1, -1, -1):
+        less = min(max(over, 0), texts[at])
+        texts[at] -= less
+        over -= less
+    return max(-over, 0), texts, 0
+
+
+@lru_cache(16)
+def _added(vocabulary: str, added: tuple[tuple[str, bool, bool, bool, bool], ...], _stamp: int) -> _core.AddedTokens:
+    """Return the added tokens of a vocabulary, which is read again when it has changed."""
+    file = Path(vocabulary).read_bytes() if vocabulary.endswith(".json") else None
+    return _core.AddedTokens(added, file=file)
 
 
 @lru_cache(64)
 def _tool_tokens(template: ChatTemplate, counter: _core.Counter, tools: str) -> int:
     """Return the tokens of tool definitions; cached, because every call of a session sends the same tools."""
-    words = [{"role": "system", "content": "."}, {"role": "user", "content": "."}]
-    without = template.count(counter, words, "openai_chat").total
-    return template.count(counter, words, "openai_chat", tools=json.loads(tools)).total - without
+    user, given = {"role": "user", "content": "."}, json.loads(tools)
+    words = [{"role": "system", "content": "."}, user]
+    try:
+        without = template.count(counter, words, "openai_chat").total
+    except CountError:  # it takes no system text
+        words = [user]
+        without = template.count(counter, words, "openai_chat").total
+    return template.count(counter, words, "openai_chat", tools=given).total - without
 
 
 @lru_cache(64)
 def _warn(name: str, reason: str) -> None:
-    log.warning("the chat template of %s cannot be rendered, its prompts are estimated: %s", name, reason)
+    log.warning("the chat template of %s cannot render some messages, which are estimated: %s", name, reason)

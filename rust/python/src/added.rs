@@ -1,12 +1,11 @@
 //! Whole prompts: rendered texts, split at the tokens of a vocabulary that stand for themselves.
 
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use trimtab_core::error::Error;
 use trimtab_tokens::added::{self, Added};
 use trimtab_tokens::gguf as files;
 
-use crate::convert::{array, released, to_py};
+use crate::convert::{released, to_py};
 use crate::counter::Counter;
 use crate::text::Text;
 
@@ -34,7 +33,7 @@ pub struct AddedTokens(added::AddedTokens);
 
 #[pymethods]
 impl AddedTokens {
-    /// Takes the tokens, or those that stand in the bytes of a ``tokenizer.json``.
+    /// Takes the tokens that stand in the bytes of a ``tokenizer.json``, and others.
     ///
     /// Raises:
     ///     ValueError: the bytes are no such file.
@@ -48,23 +47,18 @@ impl AddedTokens {
             single_word,
             normalized,
         };
-        let made = match file {
-            Some(file) => released(py, || Ok(added::AddedTokens::read(file)?))?,
-            None => added::AddedTokens::new(tokens.into_iter().map(of)).map_err(|error| to_py(Error::from(error)))?,
+        let mut all = match file {
+            Some(file) => released(py, || Ok(added::listed(file)?))?,
+            None => Vec::new(),
         };
-        Ok(Self(made))
+        all.extend(tokens.into_iter().map(of));
+        Ok(Self(added::AddedTokens::new(all).map_err(|error| to_py(Error::from(error)))?))
     }
 
-    /// Tokens of each part of one text, which is split at the added tokens: uint32, shape (parts,). The sum is exact; what
-    /// lies in several parts without an added token between is shared among them.
-    fn count<'py>(
-        &self,
-        py: Python<'py>,
-        counter: &Bound<'_, Counter>,
-        parts: Vec<Text>,
-    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    /// Tokens of each part of one text, which is split at the added tokens: a list, because parts are few. The sum is
+    /// exact; what lies in several parts without an added token between is shared among them.
+    fn count(&self, py: Python<'_>, counter: &Bound<'_, Counter>, parts: Vec<Text>) -> PyResult<Vec<u32>> {
         let counter = counter.get().0.text;
-        let counts = released(py, || Ok(self.0.count(&counter, &parts)?))?;
-        array(py, &counts)
+        released(py, || Ok(self.0.count(&counter, &parts)?))
     }
 }

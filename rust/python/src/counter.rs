@@ -1,5 +1,6 @@
 //! Counting.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use numpy::PyArray1;
@@ -11,10 +12,11 @@ use trimtab_core::error::Error;
 use trimtab_core::prompt::Prompt;
 use trimtab_core::reread::Last;
 use trimtab_tokens as tokens;
-use trimtab_tokens::{cancel, pool};
+use trimtab_tokens::{Keeper, Nowhere, cancel, pool};
 
 use crate::convert::{array, panicked, released, setting, settings, to_py};
 use crate::incremental::IncrementalCounter;
+use crate::mapped::Folder;
 use crate::scan::ahead;
 use crate::settings::Settings;
 use crate::text::Text;
@@ -59,29 +61,32 @@ impl Counter {
 
 #[pymethods]
 impl Counter {
-    /// `path` names a vocabulary's file, which is read; `flat` sets what a policy's own estimate adds, by name.
+    /// `path` names a vocabulary's file, which is read; `kept` the folder that has the tables of earlier processes, and the
+    /// number of its user; `flat` sets what a policy's own estimate adds, by name.
     ///
     /// Raises:
     ///     OSError: the file cannot be read.
     ///     ValueError: there is no such encoding, or the file is no vocabulary.
     #[new]
-    #[pyo3(signature = (encoding, *, prompt=None, path=None, pattern=None, **flat))]
+    #[pyo3(signature = (encoding, *, prompt=None, path=None, pattern=None, kept=None, **flat))]
     fn new(
         py: Python<'_>,
         encoding: &str,
         prompt: Option<&Bound<'_, PyAny>>,
         path: Option<&str>,
         pattern: Option<&str>,
+        kept: Option<(PathBuf, Option<u32>)>,
         flat: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let given = Settings::of(py, encoding, prompt, path, pattern, kept.as_ref(), flat)?;
         let text = match path {
-            Some(path) => from_file(py, path, encoding, pattern)?,
+            Some(path) => from_file(py, path, encoding, pattern, kept)?,
             None => counter::named(encoding).map_err(to_py)?,
         };
         let mut costs = Flat::default();
         settings(flat, |name, value| costs.set(name, value))?;
         let counter = counter::Counter::new(text, prompt.map_or(Ok(Prompt::PLAIN), grammar)?, costs);
-        Ok(Self::of(counter, Arc::new(Settings::of(py, encoding, prompt, path, pattern, flat)?)))
+        Ok(Self::of(counter, Arc::new(given)))
     }
 
     /// What makes an equal counter in another process; a vocabulary's file is read there again.
@@ -220,8 +225,26 @@ fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>
     Ok(texts)
 }
 
+/// The counter of a file that was made before, which is read in parts and not held.
+fn known(path: &str, name: &str, pattern: Option<&str>, folder: &Folder) -> Option<tokens::Counter> {
+    let digest = folder.digest_of(path).ok()?;
+    tokens::Encoding::known(digest, name, pattern, folder).map(tokens::Counter::exact)
+}
+
 /// The counter of a vocabulary's file.
-fn from_file(py: Python<'_>, path: &str, name: &str, pattern: Option<&str>) -> PyResult<tokens::Counter> {
+fn from_file(
+    py: Python<'_>,
+    path: &str,
+    name: &str,
+    pattern: Option<&str>,
+    kept: Option<(PathBuf, Option<u32>)>,
+) -> PyResult<tokens::Counter> {
+    let keeper = kept.map(|(path, user)| Folder { path, user });
+    if let Some(folder) = &keeper
+        && let Some(known) = released(py, || Ok(known(path, name, pattern, folder)))?
+    {
+        return Ok(known);
+    }
     let file = py.import("io")?.call_method1("open", (path, "rb"))?;
     let read =
         |bytes: i64| Ok::<_, PyErr>(file.call_method1("read", (bytes,))?.cast_into::<PyBytes>()?.as_bytes().to_vec());
@@ -233,7 +256,10 @@ fn from_file(py: Python<'_>, path: &str, name: &str, pattern: Option<&str>) -> P
         tokens::error::Error::Argument(what) => Error::Argument(format!("{path}: {what}")),
         other @ tokens::error::Error::Overflow(_) => other.into(),
     };
-    released(py, || tokens::Counter::read(&data, name, pattern).map_err(says))
+    released(py, || {
+        let keeper = keeper.as_ref().map_or(&Nowhere as &dyn Keeper, |folder| folder);
+        tokens::Counter::read(&data, name, pattern, keeper).map_err(says)
+    })
 }
 
 /// A prompt's grammar, from an object with an attribute for each setting.

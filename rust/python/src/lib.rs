@@ -12,6 +12,7 @@ mod dump;
 mod fields;
 mod incremental;
 mod ledger;
+mod mapped;
 mod offline;
 mod parts;
 mod places;

@@ -1,6 +1,6 @@
 //! Calls of CPython's C interface that the binding does not offer, or only at the price of a method call.
 //!
-//! The only file of this crate with `unsafe` code. Every borrow here relies on the GIL, so the module declares that it
+//! The only file of this crate with `unsafe` code beside `mapped`. Every borrow here relies on the GIL, so the module declares that it
 //! uses one.
 #![allow(unsafe_code)]
 

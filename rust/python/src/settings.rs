@@ -1,5 +1,7 @@
 //! The arguments that a counter was made with.
 
+use std::path::PathBuf;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -19,11 +21,15 @@ impl Settings {
         prompt: Option<&Bound<'_, PyAny>>,
         path: Option<&str>,
         pattern: Option<&str>,
+        kept: Option<&(PathBuf, Option<u32>)>,
         flat: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let options = flat.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
         if let Some(prompt) = prompt {
             options.set_item(intern!(py, "prompt"), prompt)?;
+        }
+        if let Some(kept) = kept {
+            options.set_item(intern!(py, "kept"), kept)?;
         }
         for (name, text) in [("path", path), ("pattern", pattern)] {
             if let Some(text) = text {

@@ -52,8 +52,21 @@ struct File {
     added_tokens: Vec<Added>,
 }
 
+/// The added tokens that a `tokenizer.json` lists.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for a file that is no JSON object, or whose added tokens are none.
+pub fn listed(file: &[u8]) -> Result<Vec<Added>, Error> {
+    if !file.trim_ascii_start().starts_with(b"{") {
+        return Err(Error::Argument("no JSON object".to_owned())); // a list would pass as the object's values
+    }
+    let file: File = serde_json::from_slice(file).map_err(|error| Error::Argument(error.to_string()))?;
+    Ok(file.added_tokens)
+}
+
 impl AddedTokens {
-    /// Makes the search for these tokens. One without text is left out.
+    /// Makes the search for these tokens. One without text is left out; of two with the same, the first counts.
     ///
     /// # Errors
     ///
@@ -63,19 +76,6 @@ impl AddedTokens {
         let (late, early) = named.partition::<Vec<_>, _>(|token| token.normalized);
         let groups = [early, late].into_iter().filter(|tokens| !tokens.is_empty()).map(Group::new);
         groups.collect::<Result<_, _>>().map(Self)
-    }
-
-    /// Reads the added tokens of a `tokenizer.json`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for a file that is no JSON object, or whose added tokens are none.
-    pub fn read(data: &[u8]) -> Result<Self, Error> {
-        if !data.trim_ascii_start().starts_with(b"{") {
-            return Err(Error::Argument("no JSON object".to_owned())); // a list would pass as the object's values
-        }
-        let file: File = serde_json::from_slice(data).map_err(|error| Error::Argument(error.to_string()))?;
-        Self::new(file.added_tokens)
     }
 
     /// Tokens of each of the parts of one text, which is split at the added tokens. The tokens of a stretch without one
@@ -260,10 +260,11 @@ mod tests {
     fn the_tokens_of_a_file_are_read_and_nothing_else_of_it() {
         let file =
             br#"{"version": "1.0", "added_tokens": [{"id": 3, "content": "<s>", "special": true}], "model": {}}"#;
-        assert_eq!(shown(&AddedTokens::read(file).expect("a file"), "<s>a"), [("<s>", true), ("a", false)]);
-        assert_eq!(shown(&AddedTokens::read(b"{}").expect("a file without any"), "<s>"), [("<s>", false)]);
+        let of = |file| added(&listed(file).expect("a file"));
+        assert_eq!(shown(&of(file), "<s>a"), [("<s>", true), ("a", false)]);
+        assert_eq!(shown(&of(b"{}"), "<s>"), [("<s>", false)]);
         for damaged in [&b"[]"[..], b"", br#"{"added_tokens": [{"content": 3}]}"#] {
-            assert!(AddedTokens::read(damaged).is_err());
+            assert!(listed(damaged).is_err());
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::bpe::kept::Keeper;
 use crate::bpe::load;
 use crate::bpe::vocabulary::Vocabulary;
 use crate::bpe::worker::{Worker, is_safe_split, with_worker};
@@ -73,17 +74,17 @@ impl Counter {
     ///
     /// [`Error::Argument`] says why neither can read it. Counting returns no errors: it panics on a text that the crate
     /// cannot encode.
-    pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
+    pub fn read(data: &[u8], name: &str, pattern: Option<&str>, keeper: &dyn Keeper) -> Result<Self, Error> {
         if gguf::is_gguf(data) {
             return match gguf::read(data).map_err(Error::Argument)? {
-                gguf::Found::Json(file) => Self::read(&file, name, None),
+                gguf::Found::Json(file) => Self::read(&file, name, None, keeper),
                 gguf::Found::Pieces(parts) => {
                     let pieces = SentencePiece::keep(xxh3_128(data), name, parts);
                     Ok(Self { engine: Engine::SentencePiece(pieces), rate: 1000 })
                 }
             };
         }
-        let ours = match Encoding::read(data, name, pattern) {
+        let ours = match Encoding::read(data, name, pattern, keeper) {
             Ok(encoding) => return Ok(Self::exact(encoding)),
             Err(error) => error,
         };

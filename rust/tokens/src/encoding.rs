@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::bpe::kept::Keeper;
 use crate::bpe::load;
 use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 use crate::bpe::worker::with_worker;
@@ -38,13 +39,19 @@ impl Encoding {
     /// The encoding of a vocabulary file: a `tokenizer.json` of byte-level pairs, or a file of ranks in tiktoken's format. A
     /// file of ranks needs `pattern`, unless its tokens are those of a built-in encoding.
     ///
-    /// A vocabulary is never freed; an equal file is loaded once.
+    /// A vocabulary is never freed; an equal file is loaded once. `keeper` has the tables of earlier processes.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] names what is not supported: the pattern, the kind of model.
-    pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
-        load::read(data, name, pattern).map(Self::File).map_err(Error::Argument)
+    pub fn read(data: &[u8], name: &str, pattern: Option<&str>, keeper: &dyn Keeper) -> Result<Self, Error> {
+        load::read(data, name, pattern, keeper).map(Self::File).map_err(Error::Argument)
+    }
+
+    /// The encoding of a vocabulary file with this XXH3 digest, if it was made before: then the file need not be held.
+    #[must_use]
+    pub fn known(digest: u128, name: &str, pattern: Option<&str>, keeper: &dyn Keeper) -> Option<Self> {
+        load::known_file(digest, name, pattern, keeper).map(Self::File)
     }
 
     /// The name of the encoding.

@@ -25,6 +25,7 @@ mod inherited;
 pub mod pool;
 mod sentencepiece;
 
+pub use bpe::kept::{Keeper, Nowhere};
 pub use bpe::pretokenize::classes::{is_letter, is_mark, is_number};
 pub use bpe::vocabulary::Vocabulary;
 pub use claude::Claude;

@@ -12,6 +12,7 @@ import trimtab
 from support.model_folders import TOOLS, conversation, make_folder
 from trimtab import Compactor, Counter, Model
 from trimtab.session.rendered import MOST
+from trimtab.templates import renderer
 
 
 @pytest.fixture
@@ -102,3 +103,22 @@ def test_a_session_file_of_another_model_teaches_nothing(tmp_path: Path, renderi
     cm.learn(found)
     assert renderings == []
     assert cm.window == 2_000
+
+
+def test_a_question_about_other_messages_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model, messages = Model.from_folder(make_folder(tmp_path / "m", window=90_000)), conversation(4)
+    cm = Compactor(model, archive="memory")
+    cm.fit(messages, tools=TOOLS)
+    for ask in (cm.size, cm.stats, cm.count, cm.plan, cm.explain):
+        ask(conversation(9))
+    cm.record({"prompt_tokens": trimtab.count(messages, model=model, tools=TOOLS), "completion_tokens": 5})
+    assert cm._session._memory.rendered.is_alike is True
+    assert caplog.text == ""
+
+
+def test_without_the_extra_a_session_estimates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model.from_folder(make_folder(tmp_path / "m", window=2_000))
+    renderer.RENDERER._end()
+    monkeypatch.setattr(renderer, "find_spec", lambda _: None)
+    fitted = Compactor(model, archive="memory").fit(turns(60))
+    assert fitted.compaction is not None

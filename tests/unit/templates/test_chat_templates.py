@@ -6,7 +6,10 @@ import itertools
 import json
 import os
 import pickle
+import subprocess
+import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,13 +176,80 @@ def test_messages_that_no_such_server_takes_are_refused(provider: str) -> None:
         as_functions([{"type": "web_search"}])
 
 
-def test_arguments_that_are_no_object_stay_text() -> None:
-    for arguments in ("not json", "[1]", "", "{" * 10_000):
-        message = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": arguments}}]}
-        [(_, ready)] = as_chat([message], "openai_chat", "text")
-        assert ready["tool_calls"][0]["function"]["arguments"] == arguments
+@pytest.mark.parametrize(
+    ("given", "ready"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ({"a": 1}, {"a": 1}),
+        ("[1]", [1]),
+        ("", {}),
+        (None, {}),
+        ("not json", "not json"),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_arguments_are_the_values_that_their_texts_stand_for(given: Any, ready: Any) -> None:
+    message = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": given}}]}
+    [(_, made)] = as_chat([message], "openai_chat", "text")
+    assert made["tool_calls"][0]["function"]["arguments"] == ready
+    [(_, made)] = as_chat([message], "openai_chat", "text", parses=False)
+    text = given if isinstance(given, str) and given else json.dumps(given or {})
+    assert made["tool_calls"][0]["function"]["arguments"] == text
+
+
+def test_contents_are_what_the_template_reads() -> None:
+    parts = [
+        {"type": "text", "text": "a"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 99}},
+        {"type": "input_audio", "input_audio": {}},
+        {"type": "text", "text": "b"},
+    ]
+    short = [parts[0], {"type": "image"}, {"type": "audio"}, parts[3]]
+
+    def read(message: dict[str, Any], contents: Any) -> Any:
+        [(_, made)] = as_chat([{"role": "user", **message}], "openai_chat", contents)
+        return made["content"]
+
+    assert [read({"content": parts}, how) for how in ("text", "either", "parts")] == ["a\nb", short, short]
+    text = [{"type": "text", "text": "x"}]
+    assert [read({"content": "x"}, how) for how in ("text", "either", "parts")] == ["x", "x", text]
+    for none in ({}, {"content": None}):
+        assert [read(none, how) for how in ("text", "either", "parts")] == ["", "", []]
     odd = {"role": "assistant", "content": None, "tool_calls": [None, {"function": 3}]}
-    assert as_chat([odd], "openai_chat", "text") == [(0, {"role": "assistant", "tool_calls": [None, {"function": 3}]})]
+    assert as_chat([odd], "openai_chat", "text") == [
+        (0, {"role": "assistant", "content": "", "tool_calls": [None, {"function": 3}]})
+    ]
+
+
+def test_prompts_with_tools_take_the_template_for_tools(tmp_path: Path) -> None:
+    other = "{% for m in messages %}{{ m.content }}{% endfor %}{% for t in tools %}{{ t.function.name }}{% endfor %}"
+    folder = make_folder(tmp_path / "m")
+    listed = [{"name": "default", "template": TEMPLATES["tags"]}, {"name": "tool_use", "template": other}]
+    (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": listed}))
+    messages = [{"role": "user", "content": "hello there"}]
+    model = Model.from_folder(folder)
+    assert trimtab.count(messages, model=model, tools=TOOLS) == tokens(vocabulary(), "hello thereread_file")
+    assert trimtab.count(messages, model=model) == tokens(vocabulary(), prompt(TEMPLATES["tags"], messages))
+    (folder / "additional_chat_templates").mkdir()
+    (folder / "additional_chat_templates/tool_use.jinja").write_text("{{ messages[0].content }}<|end|>")
+    assert trimtab.count(messages, model=Model.from_folder(folder), tools=TOOLS) == tokens(
+        vocabulary(), "hello there<|end|>"
+    )
+
+
+def test_special_tokens_that_the_vocabulary_lacks_are_tokens_and_changed_files_are_read_again(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m", "{% for m in messages %}{{ m.content }}<over>{% endfor %}")
+    message = [{"role": "user", "content": "hello"}]
+    before = trimtab.count(message, model=Model.from_folder(folder))
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"eos_token": "<over>"}))
+    after = trimtab.count(message, model=Model.from_folder(folder))
+    assert after == tokens(vocabulary(), "hello") + 1 < before
+    file = json.loads(vocabulary())
+    file["added_tokens"].append(file["added_tokens"][-1] | {"id": 700, "content": "hello"})
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    assert trimtab.count(message, model=Model.from_folder(folder)) == 2
 
 
 def test_a_counter_and_a_model_go_to_another_process(tmp_path: Path) -> None:
@@ -214,8 +284,8 @@ def test_a_vocabulary_of_another_kind_has_its_added_tokens_in_the_settings(tmp_p
         ({"tokenizer.json": "{}"}, "tokenizer.json"),
         ({"tokenizer.json": ""}, "tokenizer.json"),
         ({"tokenizer.json": '{"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}'}, "begin otherwise"),
-        ({"chat_template.jinja": "{% for %}"}, "cannot be rendered: TemplateSyntaxError"),
-        ({"chat_template.jinja": "{{ raise_exception('not you') }}"}, "cannot be rendered: TemplateError: not you"),
+        ({"chat_template.jinja": "{% for %}"}, "cannot render this: TemplateSyntaxError"),
+        ({"chat_template.jinja": "{{ raise_exception('not you') }}"}, "cannot render this: TemplateError: not you"),
         ({"chat_template.jinja": "nothing of it"}, "does not show what a user says"),
         ({"chat_template.jinja": "{{ messages[0].content.__class__.x }}"}, "SecurityError"),
     ],
@@ -246,7 +316,8 @@ def test_files_of_a_folder_stand_in_for_each_other(tmp_path: Path) -> None:
     assert Model.from_folder(folder, window=2_000).max_output == 500
     named = [{"name": "rag", "template": "no"}, {"name": "default", "template": TEMPLATES["tags"]}]
     (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": named}))
-    assert Model.from_folder(folder).template == replace(first.template, names=())
+    assert first.template
+    assert Model.from_folder(folder).template == replace(first.template, names=(), added=())
     (folder / "special_tokens_map.json").write_text(json.dumps(NAMES))
     assert Model.from_folder(folder).template == first.template
     (folder / "chat_template.jinja").write_text(TEMPLATES["sliced"])
@@ -269,8 +340,8 @@ def test_a_process_that_ended_is_replaced_and_threads_wait_for_each_other() -> N
     assert one.render("{{ messages[0].content }}", USER) == [(-1, "x")]
     process = one._process
     assert process
-    process.kill()
-    process.wait()
+    process.kill()  # its end may be noticed only when it gives no answer
+    assert one.render("{{ messages[0].content }}", USER) == [(-1, "x")]
     found: list[Any] = []
 
     def ask(number: int) -> None:
@@ -300,3 +371,15 @@ def test_a_forked_child_has_a_process_of_its_own() -> None:
     assert os.read(read, 100) == b"[(-1, '42')] True"
     assert one.render("{{ 6 * 6 }}", USER) == [(-1, "36")]
     assert one._process is owner
+
+
+def test_a_parent_does_not_wait_for_the_children_that_it_forked() -> None:
+    code = (
+        "import os, sys, time\n"
+        "from trimtab.templates.renderer import RENDERER\n"
+        "RENDERER.render('', {'messages': [1]})\n"
+        "if not os.fork(): time.sleep(60)\n"
+    )
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, stdout=subprocess.DEVNULL)
+    assert (done.returncode, time.monotonic() - began < 50) == (0, True)

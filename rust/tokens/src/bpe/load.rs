@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::bpe::kept::{Keeper, restored, words_of};
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::build::{Merges, bytes_of, in_order, make, merge, ranked, short_enough};
 use crate::bpe::tables::{Tables, Whole};
@@ -115,10 +116,15 @@ static READ: Kept<Vocabulary> = Kept::new();
 
 /// The vocabulary of a file; the same file gives the same one.
 ///
-/// `pattern` is the pretokenization pattern; a file of ranks names none.
-pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static Vocabulary, String> {
-    let digest = xxh3_128(data) ^ xxh3_128(pattern.unwrap_or_default().as_bytes()).rotate_left(1);
-    if let Some(vocabulary) = READ.get(digest) {
+/// `pattern` is the pretokenization pattern; a file of ranks names none. `keeper` has the tables of earlier processes.
+pub fn read(
+    data: &[u8],
+    name: &str,
+    pattern: Option<&str>,
+    keeper: &dyn Keeper,
+) -> Result<&'static Vocabulary, String> {
+    let digest = with_pattern(xxh3_128(data), pattern);
+    if let Some(vocabulary) = known_by(digest, name, keeper) {
         return Ok(vocabulary);
     }
     let (merges, pattern, normalizes, whole) = if is_json(data) {
@@ -140,7 +146,27 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
     let words = Vec::leak(make(&merges, whole.iter().flat_map(Whole::keys))?);
     let mut tables = Tables::read(words);
     tables.whole = whole.map(|whole| &*Box::leak(Box::new(whole)));
-    Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, pattern, tables }))
+    let vocabulary = Vocabulary { name: name.to_owned(), normalizes, pattern, tables };
+    if let Some(words) = words_of(digest, &vocabulary, words) {
+        keeper.put(digest, &words);
+    }
+    Ok(READ.keep(digest, vocabulary))
+}
+
+/// The vocabulary of a file with this XXH3 digest, if this process or an earlier one has made it.
+pub fn known_file(data: u128, name: &str, pattern: Option<&str>, keeper: &dyn Keeper) -> Option<&'static Vocabulary> {
+    known_by(with_pattern(data, pattern), name, keeper)
+}
+
+fn known_by(digest: u128, name: &str, keeper: &dyn Keeper) -> Option<&'static Vocabulary> {
+    READ.get(digest).or_else(|| {
+        let vocabulary = restored(keeper.get(digest)?, digest, name)?;
+        Some(READ.keep(digest, vocabulary))
+    })
+}
+
+fn with_pattern(data: u128, pattern: Option<&str>) -> u128 {
+    data ^ xxh3_128(pattern.unwrap_or_default().as_bytes()).rotate_left(1)
 }
 
 /// Whether a file is JSON: then it should be a `tokenizer.json`.

@@ -1,6 +1,7 @@
 //! Byte-pair encoding: texts are split into pretokens, which are counted by a cache, tables and merging.
 
 pub mod cache;
+pub mod kept;
 mod lines;
 pub mod load;
 pub mod merge;
