@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-pub use crate::bpe::load::PATTERNS;
+pub use crate::bpe::patterns::PATTERNS;
 pub use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::pretokenize::scalar::solid;
 use crate::bpe::pretokenize::windows::{Fill, apply};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::bpe::load::written;
+use crate::bpe::patterns::written;
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::error::Error;
 use crate::sentencepiece::Parts;

@@ -5,7 +5,7 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::bpe::load::PATTERNS;
+use crate::bpe::patterns::PATTERNS;
 use crate::bpe::tables::{Tables, Whole};
 use crate::bpe::vocabulary::Vocabulary;
 

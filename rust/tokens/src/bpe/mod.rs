@@ -7,6 +7,7 @@ pub mod load;
 pub mod merge;
 mod merge_state;
 mod misses;
+pub mod patterns;
 pub mod pretokenize;
 pub mod tables;
 pub mod vocabulary;
