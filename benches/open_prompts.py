@@ -4,11 +4,12 @@ The vocabularies and chat templates are those of the package ``offline-token-cou
 prompts are the recorded sessions of ``../shared`` whose messages servers take, or else the example session, each with
 tools and without. Columns: prompts; those that both refuse; those whose numbers differ; how far the numbers that were
 fitted to the template are off, at the most: the rendered prompt over the fitted one, for prompts of at least 2,000
-tokens; seconds of ours, the other process included, and of ``apply_chat_template``. The last line is a session's
-``fit`` on 5,000 messages with two appended, far below its trigger, and where the prompt is rendered.
+tokens without tools; how far the estimate of an id without files is off on these, in the median and at the most;
+seconds of ours, the other process included, and of ``apply_chat_template``. The last line is a session's ``fit`` on
+5,000 messages with two appended, far below its trigger, and near it.
 
-Writes ``target/bench-open-prompts.json``. Exits with 1 if a number differs, or a fitted one is further off than
-a session allows for.
+Writes ``target/bench-open-prompts.json``. Exits with 1 if a number differs, or a fitted one is further off than a
+session allows for.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import transformers
 
 import trimtab
 from trimtab import Counter, CountError, Model
+from trimtab.models.prompts import PROMPTS
 from trimtab.session.rendered import MOST
 from trimtab.templates.chat import as_chat, as_functions
 
@@ -38,7 +40,9 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "target" / "bench-open-prompts.json"
 WHEELS = ROOT / ".venv" / "open"
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
-HEAD = ("model", "template", "reads", "prompts", "refused by both", "differ", "off by", "ours s", "transformers s", "x")
+HEAD = ("model", "template", "reads", "prompts", "refused by both", "differ", "off by", "by id off by")
+HEAD += ("ours s", "transformers s", "x")
+GUESS = PROMPTS["unknown"]
 LEAST = 2_000
 """Tokens of a prompt from which the fitted numbers are compared."""
 
@@ -116,6 +120,7 @@ def row_of(folder: Path, given: list[tuple[str, list[dict[str, Any]]]]) -> dict[
     except (CountError, ValueError) as error:
         return row | {"why": str(error)[:200]}
     counter, template, theirs = Counter.for_model(model), model.template, theirs_of(folder)
+    guess, guessed = Counter(GUESS.encoding, prompt=GUESS), []
     assert template
     row |= {"reads": f"{template.contents}, {'objects' if template.parses else 'JSON text'}"}
     row |= {"template": hashlib.sha256(template.source.encode()).hexdigest()[:8], "ours_s": 0.0, "theirs_s": 0.0}
@@ -142,7 +147,9 @@ def row_of(folder: Path, given: list[tuple[str, list[dict[str, Any]]]]) -> dict[
                 ledger = trimtab.Ledger.of(messages, counter=counter, provider=provider)
                 fitted = ledger.total + model.prompt.opening
                 row["off"] = max(row["off"], ours / fitted)
-    return row
+                estimate = trimtab.Ledger.of(messages, counter=guess, provider=provider).total + GUESS.opening
+                guessed.append(abs(estimate - ours) / ours)
+    return row | {"guess": (statistics.median(guessed or [0.0]), max(guessed, default=0.0))}
 
 
 def fits(folder: Path) -> str:
@@ -174,7 +181,8 @@ def cells(row: dict[str, Any]) -> list[str]:
         return [row["model"], row["why"]]
     ratio = row["theirs_s"] / max(row["ours_s"], 1e-9)
     numbers = [str(row[name]) for name in ("prompts", "refused", "differ")]
-    times = [f"{row['off']:.3f}", f"{row['ours_s']:.2f}", f"{row['theirs_s']:.2f}", f"{ratio:.1f}"]
+    guess = ", ".join(f"{100 * share:.0f} %" for share in row["guess"])
+    times = [f"{row['off']:.3f}", guess, f"{row['ours_s']:.2f}", f"{row['theirs_s']:.2f}", f"{ratio:.1f}"]
     return [row["model"], row["template"], row["reads"], *numbers, *times]
 
 
