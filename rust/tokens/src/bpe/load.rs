@@ -9,7 +9,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::bpe::kept::{Keeper, restored, words_of};
-use crate::bpe::patterns::known;
+use crate::bpe::patterns::{DIGIT, known};
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::build::{Merges, bytes_of, in_order, make, merge, ranked, short_enough};
 use crate::bpe::tables::{Tables, Whole};
@@ -211,6 +211,7 @@ fn pattern(pre: &Value) -> Result<Pattern, String> {
                 // Some files hold literal line ends.
                 patterns.push(pattern.replace('\r', r"\r").replace('\n', r"\n"));
             }
+            Some("Digits") if bytes.is_none() && step["individual_digits"] == true => patterns.push(DIGIT.to_owned()),
             Some("ByteLevel") if step["add_prefix_space"] != true => bytes = Some(step["use_regex"] != false),
             _ => return Err(format!("a tokenizer.json with the pre-tokenizer {step}")),
         }

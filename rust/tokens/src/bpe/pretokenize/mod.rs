@@ -3,6 +3,7 @@
 pub mod classes;
 mod contraction;
 mod deepseek;
+mod deepseek2;
 mod masks;
 pub mod scalar;
 pub mod windows;

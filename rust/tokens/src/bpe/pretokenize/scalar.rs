@@ -38,6 +38,8 @@ pub enum Pattern {
     Gpt2,
     /// `DeepSeek` V3: numbers, then Chinese and Japanese, then the rest, each split by itself.
     DeepSeek3,
+    /// `DeepSeek` V2: line ends, words, signs, white space at an end, Chinese to Korean and digits, each split by itself.
+    DeepSeek2,
 }
 
 impl Pattern {
@@ -64,6 +66,7 @@ impl Pattern {
             Self::Qwen35 => cl100k::<true>(text, at, 1, false),
             Self::Gpt2 => gpt2(text, at),
             Self::DeepSeek3 => super::deepseek::end(text, at),
+            Self::DeepSeek2 => super::deepseek2::end(text, at),
         }
     }
 }
@@ -271,7 +274,7 @@ mod tests {
         static NOTHING: Lines<SHORTS> = Lines::default();
     }
 
-    const ALL: [Pattern; 8] = [
+    const ALL: [Pattern; 9] = [
         Pattern::O200k,
         Pattern::Tekken,
         Pattern::Cl100k,
@@ -280,6 +283,7 @@ mod tests {
         Pattern::Qwen35,
         Pattern::Gpt2,
         Pattern::DeepSeek3,
+        Pattern::DeepSeek2,
     ];
 
     /// Pseudorandom numbers from a seed.
@@ -400,7 +404,7 @@ mod tests {
             Pattern::Cl100k | Pattern::Llama3 => ByPattern::<W, { masks::LETTERS }, 3>(work).run(Portable),
             Pattern::Qwen2 => ByPattern::<W, { masks::LETTERS }, 1>(work).run(Portable),
             Pattern::Qwen35 => ByPattern::<W, { masks::MARKED }, 1>(work).run(Portable),
-            Pattern::Gpt2 | Pattern::DeepSeek3 => {
+            Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2 => {
                 ByPattern::<W, { masks::LETTERS }, { windows::NO_MASKS }>(work).run(Portable)
             }
         }
@@ -435,7 +439,7 @@ mod tests {
         // The counting scanner leaves out pretokens that are surely one token.
         let (mut at, mut left_out, mut probed, mut batch) = (0, 0, Vec::new(), Batch::default());
         while at < text.len() {
-            if matches!(pattern, Pattern::Gpt2 | Pattern::DeepSeek3) {
+            if matches!(pattern, Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2) {
                 return;
             }
             let (end, tokens) = NOTHING
