@@ -191,3 +191,14 @@ def test_what_json_cannot_hold_and_an_empty_list_are_refused_by_name(tmp_path: P
     with pytest.raises(ValueError, match="values of JSON"):
         Model.from_folder(tmp_path / "m", quick=object())
     assert Model.from_folder(tmp_path / "m", documents=[{"title": "a"}]).template is not None
+
+
+def test_a_folder_that_goes_away_is_an_error_for_a_count_and_an_estimate_for_a_session(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m", window=2_000)
+    model = Model.from_folder(folder)
+    cm, messages = Compactor(model, archive="memory"), long_conversation(40)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises((CountError, OSError), match=r"tokenizer\.json"):
+        trimtab.count(messages, model=model)
+    assert cm.fit(messages).compaction is not None
+    cm.record({"prompt_tokens": 900, "completion_tokens": 5})

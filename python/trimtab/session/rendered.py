@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .._log import log
 from ..counting.whole import framed
-from ..errors import CountError
+from ..errors import CountError, MessageError
 
 if TYPE_CHECKING:
     from ..compaction.settings import Settings
@@ -80,7 +80,7 @@ class RenderedPrompts:
             sent: the prompt that was counted last.
             charged: tokens that the server charged for it.
         """
-        is_known = (self.before, self.digest) == (sent.before, sent.digest)
+        is_known = bool(self.before) and (self.before, self.digest) == (sent.before, sent.digest)
         if self.is_alike is False or (self.is_alike and not is_known):
             return  # to render each prompt would cost more than to count it
         found = self.exact if is_known else self._rendered(settings.counter, sent)
@@ -104,5 +104,5 @@ class RenderedPrompts:
         messages, beside = self.call.messages[: sent.before], (self.call.system, self.call.tools)
         try:
             return counter.rendered(messages, sent.provider, *beside).total if len(messages) else None
-        except CountError:
+        except (CountError, ImportError, MessageError):
             return None

@@ -162,8 +162,17 @@ class ChatTemplate:
         _warn(self.name, outline(error))
 
     def tokens(self, counter: _core.Counter, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each part of one rendered text."""
-        return _added(self.vocabulary, self.added, Path(self.vocabulary).stat().st_mtime_ns).count(counter, texts)
+        """Return the tokens of each part of one rendered text.
+
+        Raises:
+            CountError: the vocabulary's file is gone, or cannot be read any more.
+        """
+        try:
+            stamp = Path(self.vocabulary).stat().st_mtime_ns
+            added = _added(self.vocabulary, self.added, stamp)
+        except (OSError, ValueError) as error:
+            raise CountError(f"{self.vocabulary}: {error}") from None
+        return added.count(counter, texts)
 
 
 def _shared(total: int, texts: list[int]) -> tuple[int, list[int], int]:
