@@ -21,7 +21,7 @@ from .prompts import PROMPTS
 from .search import host_of, names, nearest, relative, rows_of, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from os import PathLike
 
     from ..templates.template import ChatTemplate
@@ -152,9 +152,9 @@ class Model:
             betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
         """
         if own := named_places().get(name):
-            return cls.from_folder(own.place, window=window or own.window, max_output=max_output)
+            return _of_files(own.place, window or own.window, {}).limited(window, max_output)
         if name.startswith(_PATHS):
-            return cls.from_folder(name, window=window, max_output=max_output)
+            return _of_files(name, window, {}).limited(window, max_output)
         found = _found(name)
         for beta in betas:
             part, wide = BETAS.get(beta, ("", 0))
@@ -192,22 +192,10 @@ class Model:
             CountError: the template cannot be rendered.
             ImportError: the extra ``open`` is not installed.
         """
-        from ..templates.files import read_files  # noqa: PLC0415 - for models of the user's own
-
-        found = read_files(str(path), options)
-        known = window or found.window
-        if not known:
+        model = _of_files(str(path), window, options)
+        if not model.known:
             msg = f"{path}: no file that names the window: give window="
             raise ValueError(msg)
-        grammar = replace(
-            PROMPTS["unknown"],
-            name=f"the chat template of {found.template.name}",
-            encoding=found.template.file,
-            error="whole prompts as its server renders them, exact; in fit, by fitted numbers far below the trigger",
-            **_UNFITTED | found.numbers,
-        )
-        limit = max(min(found.max_output or known, known // 4), 1)
-        model = cls(found.template.name, "openai_chat", grammar, known, limit, template=found.template)
         return model.limited(window, max_output)
 
     def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
@@ -232,6 +220,31 @@ class Model:
 
 _PATHS = ("/", "./", "../", "~/", *PREFIXES)
 """Beginnings of the places of files, with which no id begins."""
+
+_SMALL = 8_192
+"""The window that is assumed of a model whose files name none: servers of open models begin with less."""
+
+
+def _of_files(place: str, window: int | None, options: Mapping[str, object]) -> Model:
+    """Return the model of a place; where nobody names its window, one is assumed, which is warned of."""
+    from ..templates.files import read_files  # noqa: PLC0415 - for models of the user's own
+
+    found = read_files(place, options)
+    template, known = found.template, window or found.window or _SMALL
+    grammar = replace(
+        PROMPTS["unknown"],
+        name=f"the chat template of {template.name}",
+        encoding=template.file,
+        error="whole prompts as its server renders them, exact; in fit, by fitted numbers far below the trigger",
+        **_UNFITTED | found.numbers,
+    )
+    limit = max(min(found.max_output or known, known // 4), 1)
+    model = Model(template.name, "openai_chat", grammar, known, limit, template=template)
+    if window or found.window:
+        return model
+    log.warning("%s: no file names its window; assumed %s; say window= to override", place, f"{known:,}")
+    return replace(model, source="assumed")
+
 
 _UNFITTED = dict.fromkeys(
     (

@@ -141,3 +141,17 @@ def test_a_name_of_the_users_own_stands_for_its_place(home: Path) -> None:
 def test_a_path_that_is_not_there_is_said(home: Path) -> None:
     with pytest.raises(ValueError, match="nowhere: no such folder or file"):
         Model.named(f"{home}/nowhere")
+
+
+def test_a_window_that_nobody_names_is_assumed_where_a_name_is_looked_up_and_said(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = make_folder(home / "m", window=None)
+    model = Model.named(str(folder))
+    assert (model.window, model.known) == (8_192, False)
+    assert "no file names its window; assumed 8,192" in caplog.text
+    assert Model.named(str(folder), window=5_000).known
+    assert trimtab.Compactor(str(folder), window=5_000, archive="memory").budget().window == 5_000
+    assert trimtab.Counter.for_model(str(folder)).template is not None
+    with pytest.raises(ValueError, match="no file that names the window: give window="):
+        Model.from_folder(folder)
