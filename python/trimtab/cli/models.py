@@ -54,7 +54,9 @@ def _add(options: argparse.Namespace) -> int:
     place = options.place if options.place.startswith(PREFIXES) else str(place_of(options.place))
     model = Model.from_folder(place, window=options.window)
     name_places(named_places() | {options.name: NamedPlace(place, options.window)})
-    print_answer(options, {"name": options.name} | _fields(model), [f"{options.name} is {place}", *_lines(model)])
+    fields = _fields(model)
+    lines = [f"{options.name} is {place}", *_lines(model, fields)]
+    print_answer(options, {"name": options.name} | fields, lines)
     return 0
 
 
@@ -78,7 +80,8 @@ def _show(options: argparse.Namespace) -> int:
     from ..models.model import Model
 
     model = Model.named(options.name)
-    print_answer(options, {"name": options.name} | _fields(model), _lines(model))
+    fields = _fields(model)
+    print_answer(options, {"name": options.name} | fields, _lines(model, fields))
     return 0
 
 
@@ -111,11 +114,10 @@ def _fields(model: Model) -> dict[str, Any]:
     }
 
 
-def _lines(model: Model) -> list[str]:
+def _lines(model: Model, fields: dict[str, Any]) -> list[str]:
     """Return the same in lines."""
     from ..models.model import SOURCES
 
-    fields = _fields(model)
     said = "" if model.template else f", {SOURCES[model.source]}"
     lines = [
         f"  window      {model.window:,} tokens{said}, {model.max_output:,} of them for an answer at most",

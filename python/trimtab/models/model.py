@@ -17,7 +17,7 @@ from ..templates.places import PREFIXES, named_places
 from . import table as tables
 from .catalog import Row
 from .ids import ModelId, key_of
-from .prompts import PROMPTS
+from .prompts import PROMPTS, PromptGrammar
 from .search import host_of, names, nearest, relative, rows_of, versions
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ..templates.template import ChatTemplate
-    from .prompts import PromptGrammar
     from .provider import Provider
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
@@ -231,12 +230,13 @@ def _of_files(place: str, window: int | None, options: Mapping[str, object]) -> 
 
     found = read_files(place, options)
     template, known = found.template, window or found.window or _SMALL
-    grammar = replace(
-        PROMPTS["unknown"],
-        name=f"the chat template of {template.name}",
-        encoding=template.file,
-        error="whole prompts as its server renders them, exact; in fit, by fitted numbers far below the trigger",
-        **_UNFITTED | found.numbers,
+    grammar = PromptGrammar(
+        f"the chat template of {template.name}",
+        template.file,
+        "whole prompts as its server renders them, exact; in fit, by fitted numbers far below the trigger",
+        form="framed",
+        images="tiles",
+        **found.numbers,
     )
     limit = max(min(found.max_output or known, known // 4), 1)
     model = Model(template.name, "openai_chat", grammar, known, limit, template=template)
@@ -244,26 +244,6 @@ def _of_files(place: str, window: int | None, options: Mapping[str, object]) -> 
         return model
     log.warning("%s: no file names its window; assumed %s; say window= to override", place, f"{known:,}")
     return replace(model, source="assumed")
-
-
-_UNFITTED = dict.fromkeys(
-    (
-        "user",
-        "assistant",
-        "system",
-        "call",
-        "parallel",
-        "result",
-        "results",
-        "each",
-        "opening",
-        "tools",
-        "nested",
-        "tool",
-    ),
-    0,
-)
-"""Numbers of the grammar that another model's would stand in for."""
 
 
 def retired(name: str) -> bool:

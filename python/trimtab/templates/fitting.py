@@ -60,13 +60,12 @@ def fitted(template: ChatTemplate, counter: _core.Counter) -> dict[str, Any]:
     A template that renders no calls has the numbers of one whose calls and results cost nothing but their texts.
     """
     probe = _Probe(template, counter)
-    user, answer = probe.added([_USER, _ANSWER, _USER], 2), probe.added([_USER, _ANSWER, _USER], 1)
-    found: dict[str, Any] = {"user": user, "assistant": answer}
-    found["opening"] = probe.total([_USER, _ANSWER, _USER]) - 2 * user - answer
+    (_, answer, user), total = probe.counted([_USER, _ANSWER, _USER])
+    found: dict[str, Any] = {"user": user, "assistant": answer, "opening": total - 2 * user - answer}
     system = [{"role": "system", "content": _SAID}, _USER]
     with suppress(CountError):  # it takes no system text
-        found["system"] = probe.total(system) - probe.total([_USER])
-    found |= _thinking(probe) | _calls(probe)
+        found["system"] = probe.counted(system)[1] - probe.counted([_USER])[1]
+    found |= _thinking(probe, answer) | _calls(probe)
     unsigned = ("user", "assistant", "opening", "system")
     return {name: max(value, 0) if name in unsigned else value for name, value in found.items()}
 
@@ -80,28 +79,20 @@ class _Probe:
     def counted(self, messages: Sequence[dict[str, Any]]) -> tuple[list[int], int]:
         """Return the tokens of each message beyond its texts, and those of the prompt."""
         found = self._template.count(self._counter, messages, "openai_chat")
-        plain = [self._texts(message) for message in messages]
+        plain = self._template.texts(self._counter, messages, "openai_chat")
         beyond = [tokens - texts for tokens, texts in zip(found.messages, plain, strict=True)]
         return beyond, found.total - sum(plain)
-
-    def _texts(self, message: dict[str, Any]) -> int:
-        """Return the tokens of a message's texts."""
-        return _core.Ledger.of([message], counter=self._counter, provider="openai_chat").total
 
     def added(self, messages: Sequence[dict[str, Any]], index: int) -> int:
         """Return the tokens of a message beyond its texts."""
         return self.counted(messages)[0][index]
 
-    def total(self, messages: Sequence[dict[str, Any]]) -> int:
-        """Return the tokens of a prompt beyond the texts of its messages."""
-        return self.counted(messages)[1]
 
-
-def _thinking(probe: _Probe) -> dict[str, Any]:
-    """Return what the template does with thinking."""
+def _thinking(probe: _Probe, answer: int) -> dict[str, Any]:
+    """Return what the template does with thinking; ``answer`` is what it adds to an answer without any."""
     thought = {**_ANSWER, "reasoning_content": _SAID}
     try:
-        before = probe.added([_USER, thought, _USER], 1) - probe.added([_USER, _ANSWER, _USER], 1)
+        before = probe.added([_USER, thought, _USER], 1) - answer
         calling = {**_calling(1), "reasoning_content": _SAID}
         now = probe.added([_USER, calling, *_results(1)], 1) - probe.added([_USER, _calling(1), *_results(1)], 1)
     except CountError:

@@ -78,13 +78,12 @@ class ChatTemplate:
         """Name of the vocabulary's file."""
         return Path(self.vocabulary).name
 
-    def parts(self, messages: Sequence[Mapping[str, Any]], tools: object = None, *, is_answered: bool = False) -> Parts:
+    def parts(self, messages: Sequence[Mapping[str, Any]], tools: object = None) -> Parts:
         """Return the prompt of messages that are as servers hand them over.
 
         Args:
             messages: in Chat Completions' shape.
             tools: functions.
-            is_answered: the prompt ends with the last message, not with the beginning of an answer.
 
         Raises:
             CountError: the template refuses them, or takes too much time or memory.
@@ -92,7 +91,7 @@ class ChatTemplate:
         """
         if not messages:
             raise CountError("there are no messages to render")
-        values = {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": not is_answered}
+        values = {"messages": messages, "tools": tools, "documents": None, "add_generation_prompt": True}
         source = self.source_of_tools if tools and self.source_of_tools else self.source
         try:
             parts = RENDERER.render(source, values | dict(self.names) | json.loads(self.options))
@@ -139,10 +138,11 @@ class ChatTemplate:
             else:
                 tail += tokens
         if not any(found):  # the template took the messages out of their list: nothing tells which one it is at
-            head, found, tail = _shared(head + tail, self._texts(counter, messages, provider))
+            head, found, tail = _shared(head + tail, self.texts(counter, messages, provider))
         return RenderedTokens(head, tuple(found), tail)
 
-    def _texts(self, counter: _core.Counter, messages: Sequence[Mapping[str, Any]], provider: str) -> list[int]:
+    @staticmethod
+    def texts(counter: _core.Counter, messages: Sequence[Mapping[str, Any]], provider: str) -> list[int]:
         """Return the tokens of each message's texts."""
         return [_core.Ledger.of([message], counter=counter, provider=provider).total for message in messages]
 

@@ -11,6 +11,7 @@ import pytest
 import trimtab
 from support.model_folders import TOOLS, conversation, make_folder
 from trimtab import Compactor, Counter, Model
+from trimtab.session.call import Call
 from trimtab.session.rendered import MOST
 from trimtab.templates import renderer
 
@@ -57,7 +58,7 @@ def test_what_is_estimated_from_a_rendered_prompt_is_within_its_error(tmp_path: 
     memory = cm._session._memory
     for end in (20, 100, len(history)):
         exact = trimtab.count(history[:end], model=model, tools=TOOLS)
-        call = type("C", (), {"messages": history[:end], "system": None, "tools": TOOLS, "view": None, "given": None})()
+        call = Call(history[:end], None, TOOLS)
         ledger = memory.scan(call.messages)
         fixed = memory.fixed(call)
         _, _, expected = memory.rendered.size(memory.settings, call, ledger, fixed, whole=end == 20)

@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -380,6 +379,6 @@ def test_a_parent_does_not_wait_for_the_children_that_it_forked() -> None:
         "RENDERER.render('', {'messages': [1]})\n"
         "if not os.fork(): time.sleep(60)\n"
     )
-    began = time.monotonic()
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, stdout=subprocess.DEVNULL)
-    assert (done.returncode, time.monotonic() - began < 50) == (0, True)
+    # It ends long before its child, which holds a copy of the renderer's pipes: a hang ends by the timeout.
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    assert subprocess.run(command, timeout=50, check=True, stdout=subprocess.DEVNULL).returncode == 0
