@@ -9,6 +9,8 @@ from ._repr import short
 from .audit.lists import Lists
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .audit.kept import Kept
     from .messages.usage import Usage as Billed
     from .planning.plan import Plan
@@ -22,6 +24,7 @@ __all__ = [
     "ContextCompacted",
     "FellBack",
     "Refused",
+    "ServerCompacted",
     "SessionStart",
     "Step",
     "UsageIgnored",
@@ -225,9 +228,45 @@ class BackedOff:
     until: str
 
 
-Event: TypeAlias = Compacted | Step | Refused | FellBack | UsageIgnored | BackedOff
+@dataclass(frozen=True, slots=True)
+class ServerCompacted:
+    """The provider's server has cleared results or written a compaction, by an answer that ``record`` read.
 
-_KINDS = (Compacted, Refused, FellBack, BackedOff, UsageIgnored, Step, CompactBoundary, ContextCompacted, SessionStart)
+    Attributes:
+        ref: restores the originals; empty if no request of the session asked for it.
+        tokens_before: tokens of the messages before.
+        tokens_after: tokens of the messages after; None where the answer does not say.
+        cleared: tokens that the server took out of the call's prompt; None if the answer does not say.
+        edits: the edits that it applied, as the answer lists them.
+        usage: usage of the server's own passes, as the answer lists them; the call's usage does not have them.
+        summary: the compaction's text; empty where it is encrypted.
+    """
+
+    __repr__ = short
+
+    ref: str
+    tokens_before: int
+    tokens_after: int | None
+    cleared: int | None = None
+    edits: tuple[Mapping[str, Any], ...] = ()
+    usage: tuple[Mapping[str, Any], ...] = ()
+    summary: str = ""
+
+
+Event: TypeAlias = Compacted | Step | Refused | FellBack | UsageIgnored | BackedOff | ServerCompacted
+
+_KINDS = (
+    Compacted,
+    Refused,
+    FellBack,
+    BackedOff,
+    UsageIgnored,
+    ServerCompacted,
+    Step,
+    CompactBoundary,
+    ContextCompacted,
+    SessionStart,
+)
 
 KINDS: dict[str, type[Event]] = {kind.__name__.lower(): kind for kind in _KINDS}
 """Events by the names that ``on`` takes; ``step`` names every step of a policy's order, the last three too."""

@@ -31,6 +31,10 @@ COPIES = ("copy", "with_options")
 """Methods of a client that return a client with other options, which is guarded too."""
 
 
+ENDS = ("content_block_stop", "response.output_item.done")
+"""Events of a stream that bring a whole block, or a whole item."""
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A kind of model call.
@@ -132,7 +136,7 @@ class Guard:
         key = (model if isinstance(model, str) else id(model), endpoint.provider)
         if key not in self._sessions:
             own = {} if isinstance(model, Compactor) else {"provider": endpoint.provider}  # text alone does not tell
-            self._sessions[key] = Sessions(model, {**own, **self._options})
+            self._sessions[key] = Sessions(model, {**own, **self._options}, carries=True)
         return self._sessions[key]
 
 
@@ -165,22 +169,22 @@ class _Call:
     conversation: Conversation
 
     def send(self, post: Callable[..., Any]) -> Any:
-        answer = self.conversation.call(lambda fit: post(self.path, **self._with(fit)), self.messages, **self._beside())
+        answer = self.conversation.call(lambda fit: self._sent(post, fit), self.messages, **self._beside())
         if self.given.get("stream") and hasattr(answer, "_iterator"):
             answer._iterator = _watched(answer._iterator, self.conversation)  # noqa: SLF001 - a stream has no hook
         else:
-            self.conversation.record(_usage_of(answer))
+            self.conversation.record(_read(answer))
         return answer
 
     async def asend(self, post: Callable[..., Any]) -> Any:
         async def send(fit: Fitted[Any]) -> Any:
-            return await post(self.path, **self._with(fit))
+            return await self._sent(post, fit)
 
         answer = await self.conversation.acall(send, self.messages, **self._beside())
         if self.given.get("stream") and hasattr(answer, "_iterator"):
             answer._iterator = _awatched(answer._iterator, self.conversation)  # noqa: SLF001 - a stream has no hook
         else:
-            self.conversation.record(_usage_of(answer))
+            await self.conversation.arecord(_read(answer))
         return answer
 
     def _beside(self) -> dict[str, Any]:
@@ -188,6 +192,18 @@ class _Call:
         system = body.get(self.endpoint.system)
         tools = body.get("tools")
         return {"system": system if _given(system) else None, "tools": [*tools] if _given(tools) else None}
+
+    def _sent(self, post: Callable[..., Any], fitted: Fitted[Any]) -> Any:
+        """Return what ``post`` returns for the messages that fit."""
+        server = fitted.server
+        if server is None:
+            return post(self.path, **self._with(fitted))
+        from .server_calls import asking, compaction_alone  # noqa: PLC0415 - for those who ask the server
+
+        if server.is_pass:
+            path, given = compaction_alone(self.path, self.given, self.endpoint.messages, fitted.messages, server)
+            return post(path, **given)
+        return post(self.path, **asking(self._with(fitted), server))
 
     def _with(self, fitted: Fitted[Any]) -> dict[str, Any]:
         """Return the arguments of ``post`` with the messages that fit."""
@@ -200,13 +216,11 @@ class _Call:
         asked = fitted.request
         if "thinking" not in asked:
             return {**self.given, "body": body}
-        options = self.given.get("options") or {}
+        from .server_calls import with_betas  # noqa: PLC0415 - for those who mark thinking
+
         thinking = body.get("thinking")
         body["thinking"] = {**(thinking if isinstance(thinking, dict) else {}), **asked["thinking"]}
-        headers = {**(options.get("headers") or {})}
-        betas = [headers.get("anthropic-beta"), *asked["betas"]]
-        headers["anthropic-beta"] = ",".join(beta for beta in betas if isinstance(beta, str))
-        return {**self.given, "body": body, "options": {**options, "headers": headers}}
+        return with_betas({**self.given, "body": body}, asked["betas"])
 
 
 def _given(value: object) -> bool:
@@ -214,29 +228,41 @@ def _given(value: object) -> bool:
     return value is not None and type(value).__name__ not in {"Omit", "NotGiven"} and value != []
 
 
-def _usage_of(answer: object) -> object:
-    """Return the usage of an answer, or of one that the caller reads raw; None where it has none yet."""
-    usage = getattr(answer, "usage", None)
+def _read(answer: object) -> object:
+    """Return an answer with a usage, or the JSON of one that the caller reads raw; None where it has none yet."""
     response = getattr(answer, "http_response", None)
-    if usage is not None or response is None:
-        return usage
+    if response is None or getattr(answer, "usage", None) is not None:
+        return answer if getattr(answer, "usage", None) is not None else None
     try:
-        return cast("Any", response).json().get("usage")
+        body = cast("Any", response).json()
     except Exception:  # noqa: BLE001 - the body is a stream, or not read yet: the caller's own
         return None
+    return body if body.get("usage") is not None else None
 
 
 class _Tally:
-    """The usage of a stream, whose events tell it in parts."""
+    """The usage of a stream, and what the provider's server did, whose events tell it in parts."""
 
     def __init__(self) -> None:
         self.usage: dict[str, Any] = {}
+        self.content: list[Any] = []
+        self.management: object = None
 
     def see(self, event: object) -> None:
         for holder in (event, getattr(event, "message", None), getattr(event, "response", None)):
             usage = getattr(holder, "usage", None)
             if usage is not None and hasattr(usage, "model_dump"):
                 self.usage |= usage.model_dump(exclude_none=True)
+            self.management = getattr(holder, "context_management", None) or self.management
+        block = getattr(event, "content_block", None) or getattr(event, "item", None)
+        if getattr(event, "type", "") in ENDS and getattr(block, "type", "") == "compaction":
+            self.content.append(block)
+
+    def answer(self) -> object:
+        """Return the answer as far as a session reads it; None without a usage."""
+        if not self.usage:
+            return None
+        return {"usage": self.usage, "content": self.content, "context_management": self.management}
 
 
 def _watched(events: Iterator[Any], conversation: Conversation) -> Iterator[Any]:
@@ -245,7 +271,7 @@ def _watched(events: Iterator[Any], conversation: Conversation) -> Iterator[Any]
     for event in events:
         tally.see(event)
         yield event
-    conversation.record(tally.usage or None)
+    conversation.record(tally.answer())
 
 
 async def _awatched(events: AsyncIterator[Any], conversation: Conversation) -> AsyncIterator[Any]:
@@ -254,4 +280,4 @@ async def _awatched(events: AsyncIterator[Any], conversation: Conversation) -> A
     async for event in events:
         tally.see(event)
         yield event
-    conversation.record(tally.usage or None)
+    await conversation.arecord(tally.answer())

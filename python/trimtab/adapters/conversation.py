@@ -24,6 +24,9 @@ RETRIES = 3
 POLL = 0.005
 """Seconds between looks at a session that another task uses; a lock of threads cannot be awaited."""
 
+COMPACTING = ("fit", "overflow")
+"""Steps of a call that read system text and tools."""
+
 OVERFLOWS = frozenset(
     {
         "ContextOverflowError",  # langchain-core
@@ -43,14 +46,17 @@ class Conversation:
     Args:
         session: the session.
         state: the state that it goes on from; None for a new one.
+        carries: whether the calls carry what ``fitted.server`` asks of the provider's server.
 
     Attributes:
         session: the session.
         last_state: the last state that went in or out.
     """
 
-    def __init__(self, session: Session, state: Mapping[str, Any] | None = None) -> None:
-        """Take a session."""
+    def __init__(self, session: Session, state: Mapping[str, Any] | None = None, *, carries: bool = False) -> None:
+        """Take a session; without ``carries``, nothing is asked of the provider's server."""
+        if session.policy.server and not carries:
+            session.compact_here("the framework's calls have no room for its parameters")
         self.session = session
         self.last_state = state
         self._lock = Lock()
@@ -103,6 +109,14 @@ class Conversation:
         except ValueError as error:
             log.debug("no usage is recorded: %s", error)
 
+    async def arecord(self, usage: object) -> None:
+        """Record like ``record``, with listeners that may be asynchronous."""
+        try:
+            if usage is not None:
+                await self.session.arecord(usage)
+        except ValueError as error:
+            log.debug("no usage is recorded: %s", error)
+
     def learn_window(self, tokens: object) -> None:
         """Take the window that the framework's profile of the model states, if it states one."""
         try:
@@ -138,13 +152,13 @@ class Conversation:
         """
         steps = _steps(messages)
         beside = {"system": system, "tools": tools}
-        verbs: dict[str, Any] = {"fit": self.fit, "overflow": self.overflow}
+        verbs: dict[str, Any] = {"fit": self.fit, "overflow": self.overflow, "send": send, "record": self.record}
         step = next(steps)
         try:
             while True:
                 name, given = step
                 try:
-                    answer = send(*given) if name == "send" else verbs[name](*given, **beside)
+                    answer = verbs[name](*given, **(beside if name in COMPACTING else {}))
                 except Exception as error:  # noqa: BLE001 - the steps raise what they do not handle
                     step = steps.throw(error)
                 else:
@@ -164,13 +178,13 @@ class Conversation:
         """Call the model like ``call``, without blocking the event loop."""
         steps = _steps(messages)
         beside = {"system": system, "tools": tools}
-        verbs: dict[str, Any] = {"fit": self.afit, "overflow": self.aoverflow}
+        verbs: dict[str, Any] = {"fit": self.afit, "overflow": self.aoverflow, "send": send, "record": self.arecord}
         step = next(steps)
         try:
             while True:
                 name, given = step
                 try:
-                    answer = await (send(*given) if name == "send" else verbs[name](*given, **beside))
+                    answer = await verbs[name](*given, **(beside if name in COMPACTING else {}))
                 except Exception as error:  # noqa: BLE001 - the steps raise what they do not handle
                     step = steps.throw(error)
                 else:
@@ -185,20 +199,31 @@ class Conversation:
 
 
 def _steps(messages: Sequence[Any]) -> Generator[tuple[str, tuple[Any, ...]], Any, Any]:
-    """Yield what a call does, and is sent the outcome of each: fit, send, and after a refusal overflow and send."""
+    """Yield what a call does, and is sent the outcome of each: fit, send, and after a refusal overflow and send.
+
+    A compaction on the provider's server, which is a request of its own, is sent, recorded, and fitted again.
+    """
     fitted = yield "fit", (messages,)
     for _ in range(RETRIES):
         try:
-            return (yield "send", (fitted,))
+            answer = yield "send", (fitted,)
+            if fitted.server is None or not fitted.server.is_pass:
+                return answer
         except Exception as error:
-            if refusal_in(error) is None:
+            if refusal_in(error) is None and fitted.server is None:
                 raise
             refused = error
+        else:
+            yield "record", (answer,)
+            fitted = yield "fit", (messages,)
+            continue
         try:
             fitted = yield "overflow", (refused, messages)
         except OverflowedError as floor:
             refused.add_note(f"trimtab: {floor}")
             raise refused from floor
+        except ValueError:
+            raise refused from None
     return (yield "send", (fitted,))
 
 

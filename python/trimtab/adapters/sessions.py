@@ -39,6 +39,7 @@ class Sessions:
         options: keywords of a new ``Compactor``.
         provider: the shape in which the adapter reads messages, whatever the model's provider; a Compactor has its own.
         most: conversations in memory.
+        carries: whether the adapter's calls carry what a request asks of the provider's server.
 
     Attributes:
         compactor: the Compactor.
@@ -55,6 +56,7 @@ class Sessions:
         provider: Provider | None = None,
         *,
         most: int = MOST,
+        carries: bool = False,
     ) -> None:
         """Make the Compactor where none was given."""
         if isinstance(model, Compactor) and options:
@@ -62,7 +64,7 @@ class Sessions:
         self.compactor = (
             model if isinstance(model, Compactor) else Compactor(model, **{"provider": provider, **options})
         )
-        self._most = most
+        self._most, self._carries = most, carries
         self._held: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = Lock()
 
@@ -84,7 +86,7 @@ class Sessions:
         with self._lock:
             held = None if name is None else self._held.get(name)
             if held is None or (state is not None and state != held.last_state):
-                held = Conversation(self._session(name, state), state)
+                held = Conversation(self._session(name, state), state, carries=self._carries)
             self._held[held.session.id] = held
             self._held.move_to_end(held.session.id)
             while len(self._held) > self._most:

@@ -74,10 +74,10 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
         return _unchanged(request, plan, plan.reason)
     request = request.archivable()
     for shown in (None, plan):
-        verdict = yield from _review(request, shown)
+        verdict = yield from review(request, shown)
         if verdict.refuse is not None:
-            return (yield from _refused(request, verdict.refuse, plan))
-        request = _with_verdict(request, verdict)
+            return (yield from refused(request, verdict.refuse, plan))
+        request = with_verdict(request, verdict)
         if not plan.edits:
             if policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
                 raise NothingToCompactError().during("Compact", request.settings.session)
@@ -96,7 +96,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
 
 def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
     """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
-    done = _done(request, outcome, _ref(request, stored, outcome.plan, outcome.text))
+    done = _done(request, outcome, ref_of(request, stored, outcome.plan, outcome.text))
     check_fit(request, done)
     if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
@@ -159,7 +159,7 @@ def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:
     )
 
 
-def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:
+def with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionRequest:
     """Return the request with the hook's instructions, context and summary; the caller's own summary stands."""
     if verdict == Verdict():
         return request  # and what it has computed
@@ -171,7 +171,7 @@ def _with_verdict(request: CompactionRequest, verdict: Verdict) -> CompactionReq
     return replace(request, instructions=instructions, context=lines or None, summary=summary)
 
 
-def _review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
+def review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
     """Return the hook's verdict; an exception refuses."""
     try:
         verdict: object = yield Review(request.trigger, request.instructions, plan)
@@ -184,7 +184,7 @@ def _review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
     return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
 
 
-def _refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
+def refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
     yield Refused(request.trigger, reason)
     yield noted(request.settings.session, "refused", "a hook refused")
     return _unchanged(request, plan, f"{REFUSED}{reason}")
@@ -234,7 +234,7 @@ def _live(request: CompactionRequest, done: Compaction[Any]) -> tuple[str, ...]:
     return tuple([one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays)])
 
 
-def _ref(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> str:
+def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> str:
     """Return the name of this compaction: a digest of a named session, the originals, the edits and the summary.
 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was

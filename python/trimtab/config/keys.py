@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError
-from ..planning.policy import KEEP_TAG
+from ..planning.policy import KEEP_TAG, Server
 from ..planning.stages import Messages, Tokens, Turns
 from ..policies import POLICIES
 from .paths import get
@@ -49,6 +49,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: isinstance(v, bool) or (_number(v) and 0 < v < 1),
         "must be true, false, or a share of the trigger between 0 and 1",
     ),
+    "server": (lambda v: v in get_args(Server), "must be call, pass, auto, or empty for none"),
     "names": (
         lambda v: (names := listed(v)) is not None and all(isinstance(n, str) and n and "," not in n for n in names),
         'must be a name or a list of names, written ["Read", "Skill"]',
@@ -172,6 +173,7 @@ SECTIONS: dict[str, KeySection] = {
             "max_result_tokens": _key("at least 0", "ingest", "tokens"),
             "keep_tag": _key("tag", "keep_tag"),
             "background": _key("early", "trigger", "background"),
+            "server": _key("server", "server"),
         },
         preset_key="name",
         choices={name: name for name in POLICIES},

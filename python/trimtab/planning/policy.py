@@ -26,6 +26,9 @@ USUAL_TAG = "keep"
 
 Step = Literal["offline", "drop", "truncate", "emergency", "stop", "error"]
 
+Server = Literal["", "call", "pass", "auto"]
+"""How the provider's server is asked to compact."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -48,6 +51,8 @@ class Policy:
         ingest: the cut of a tool's result before it enters the transcript; None takes it whole.
         emergency: the stage that applies at the danger line; None has none.
         stages: further stages, each for what those in front of it leave; ``prune`` and ``summarize`` come last.
+        server: whether the provider's server compacts, where it can: ``call`` asks it in the model's own call, ``pass``
+            in a request of its own, ``auto`` for what costs least, and empty never.
         strategy: the strategy's name in its document.
         order: the events of a finished compaction, in the order of the document.
         failure: format of the message of a failed summary, with ``{author}`` and ``{cause}``.
@@ -71,6 +76,7 @@ class Policy:
     ingest: Ingest | None = None
     emergency: Emergency | None = None
     stages: tuple[Stage, ...] = ()
+    server: Server = ""
     strategy: str = ""
     order: tuple[str, ...] = ()
     failure: str = "{author} failed: {cause}"
@@ -90,6 +96,12 @@ class Policy:
             raise ValueError(msg)
         if "emergency" in self.fallback and self.emergency is None:
             msg = f"policy {self.name!r} falls back to an emergency, but has no emergency stage"
+            raise ValueError(msg)
+        if self.server not in get_args(Server):
+            msg = f"server must be one of call, pass, auto or empty, got {self.server!r}"
+            raise ValueError(msg)
+        if self.server and (self.parity or self.trigger.background):
+            msg = f"policy {self.name!r} has server={self.server!r}: not with background, and not in conformance tests"
             raise ValueError(msg)
         if self.parity and self.trigger.background:
             msg = f"policy {self.name!r} is for conformance tests and cannot summarize in the background"

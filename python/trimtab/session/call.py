@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..compaction.view import View
     from ..planning.budget import Terms
     from ..planning.due import Pressure
+    from ..server.call import ServerCall
 
 MANY = 20_000
 """Messages of a list that takes a few milliseconds although it was read before."""
@@ -44,6 +45,8 @@ class Fitted(Generic[MessageT]):
             from now on and what was done; empty otherwise.
         resumed_ref: ref of the compaction whose result stands in for the beginning of the given list in ``messages``;
             None where none does, and where this call has compacted.
+        server: what ``request`` asks the provider's server to do; None if nothing. Where it ``is_pass``, the request
+            is for a compaction alone: send it, give the answer to ``record``, and call ``fit`` again.
         make_request: makes ``request``.
     """
 
@@ -53,6 +56,7 @@ class Fitted(Generic[MessageT]):
     compaction: Compaction[MessageT] | None = None
     reason: str = ""
     resumed_ref: str | None = None
+    server: ServerCall | None = None
     make_request: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
 
     @property
@@ -69,7 +73,9 @@ class Fitted(Generic[MessageT]):
         """The keywords of the provider's call: messages, system text and tools, each that was given.
 
         Made when it is first read. If thinking was marked, it also has ``betas`` and the field of ``thinking`` that
-        lets the provider drop it.
+        lets the provider drop it. With ``server``, it has the parameters and the flags that ask for it: those of
+        Anthropic's ``beta.messages.create``, or of OpenAI's ``responses.create``; for a compaction alone, of
+        ``responses.compact``.
 
         Raises:
             ValueError: a tool has the shape of another provider, or ``system`` is no text.

@@ -99,6 +99,10 @@ class Compactor:
             was made of still begin the list; later ones stay verbatim. Until it is ready a prompt may pass the
             trigger, never the danger line: there ``fit`` waits for it. It is the policy's
             ``trigger.background``.
+        server: whether the provider's server compacts, where it can. True, or ``call``: ``fit`` decides as ever, and
+            its request asks the server to do it in the model's own call. ``pass``: in a request of its own, whose
+            answer stands for the messages that leave. ``auto``: whatever costs least. What a server cannot do is done
+            here. It is the policy's ``server``; for Anthropic and OpenAI's Responses.
 
     Raises:
         ValueError: an unknown name, an argument that the policy has no field for, or a window without room for
@@ -136,6 +140,7 @@ class Compactor:
         count_with: Any = None,
         clock: Callable[[], float] = time.time,
         background: bool | float | None = None,
+        server: bool | Literal["", "call", "pass", "auto"] | None = None,
     ) -> None:
         """Open, read and write nothing."""
         betas, listeners = tuple(betas), tuple(listeners)
@@ -148,6 +153,7 @@ class Compactor:
             "max_result_tokens": max_result_tokens,
             "keep_tag": keep_tag,
             "background": background,
+            "server": {True: "call", False: ""}.get(server, server),
         }
         name, writer = open_summarizer(summarizer)
         settings = Settings.of(

@@ -20,6 +20,7 @@ from ..errors import MessageError, SummaryError
 from ..messages.objects import InputMessages
 from ..planning.due import due, pressure
 from .fit import asked, capped, rescue, thinned, too_heavy, wanted
+from .on_server import ask, put_back
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
@@ -40,6 +41,9 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     """
     begun = at.begin(call, when, turn)
     call, ledger = at.resume(begun)
+    asks = bool(at.settings.policy.server) and not at.server.why
+    if asks and (yield from put_back(at, call, ledger)) is not None:
+        call, ledger = at.resume(begun)
     since = at.known(ledger)
     try:
         crowded = _verify(at, call, ledger, since)
@@ -55,8 +59,15 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     waits = ""
     if trigger.background and trigger.auto and trigger.nears(size.terms):
         call, size, done, waits = yield from _beside(at, call, when, size, done)
+    if asks:
+        size = at.server.less(at, size, ledger)
     pressed = size.pressure
     request, reason = yield from _due(at, call, when, size, passes=waits)
+    if request is not None and asks and not crowded and done is None:
+        server, why = yield from ask(at, call, size, request)
+        if server is not None:
+            return at.fitted(call, ledger.provider, done, request.decide().reason, server)
+        log.debug("done here, not by the provider's server: %s", why)
     if request is None and crowded:
         request, reason = thinned(at, call), ""
     if request is not None:
@@ -70,7 +81,8 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         yield rest
     explains = any(pressed) or (crowded and done is None)
     call = call if done is None else call.compacted(call.messages)
-    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "")
+    kept = at.server.keeps(ledger) if asks and done is None else None
+    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "", kept)
 
 
 def _compacted(

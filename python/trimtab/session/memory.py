@@ -27,6 +27,7 @@ from ..planning.pins import flagged, pinned
 from ..planning.plan import UNREACHED
 from ..planning.savings import Rates
 from .call import Call, Fitted, Size, When
+from .on_server import OnServer
 from .own import OwnMessages
 from .provider_count import ProviderCounts, request_of
 from .rendered import RenderedPrompts
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
+    from ..server.call import ServerCall
     from .provider_count import ProviderCount
 
 _TABLES = {"table", "public", "assumed"}
@@ -152,6 +154,7 @@ class Memory:
         held: tokens of a prompt below which none is started, because the last one led to nothing; and the reason.
         beside: the tokens of system text and tools.
         rendered: the prompts that a chat template rendered.
+        server: what the session asks of the provider's server.
     """
 
     settings: Settings
@@ -179,6 +182,7 @@ class Memory:
     held: tuple[int, str] = (0, "")
     beside: Beside = field(default_factory=Beside)
     rendered: RenderedPrompts = field(default_factory=RenderedPrompts)
+    server: OnServer = field(default_factory=OnServer)
     _compacting: Lock = field(default_factory=Lock)
     own: OwnMessages = field(init=False)
 
@@ -686,12 +690,20 @@ class Memory:
         self.failed += not self.failing
         self.failing = self.pressed = True
 
-    def fitted(self, call: Call, shape: str, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
+    def fitted(
+        self,
+        call: Call,
+        shape: str,
+        compaction: Compaction[Any] | None,
+        reason: str,
+        server: ServerCall | None = None,
+    ) -> Fitted[Any]:
         """Return the input of the call, whose messages were read in this shape."""
+        messages = call.messages[: server.cut] if server is not None and server.is_pass else call.messages
         make = partial(
             keywords,
             shape,
-            call.messages,
+            messages,
             call.system,
             call.tools,
             detected=self.settings.provider is None,
@@ -699,7 +711,9 @@ class Memory:
             drops_thinking=self.settings.marks and self.edited,
         )
         ref = call.view.ref if call.view else None
-        return Fitted(call.messages, compaction, reason, ref, make)
+        if server is None:
+            return Fitted(messages, compaction, reason, ref, make_request=make)
+        return Fitted(messages, compaction, reason, ref, server, lambda: server.merged(make()))
 
 
 def _waits(rounds: int) -> bool:

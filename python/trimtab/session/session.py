@@ -87,6 +87,12 @@ def _awaitable(
     return amethod
 
 
+def _usage_of(value: object) -> object:
+    """Return the usage of an answer; a usage itself as it is."""
+    own = value.get("usage") if isinstance(value, Mapping) else getattr(value, "usage", None)
+    return value if own is None or callable(own) else own
+
+
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
     first: Any = messages[0] if isinstance(messages, list | tuple) and messages else None
@@ -460,6 +466,9 @@ class Session:
             system: system text beside the messages.
             tools: tool definitions.
 
+        An error that refuses what the request asked of the provider's server (``server=``) ends that: the list is
+        compacted here, now and from then on, with a warning.
+
         Raises:
             ValueError: the error is a rate limit or another failure; nothing was changed.
             OverflowedError: too little can leave, says what stays; or a hook refused, or automatic compaction is off.
@@ -477,6 +486,11 @@ class Session:
         from .overflow import refusal  # noqa: PLC0415 - loaded with the first refused call
         from .shrink import shrink  # noqa: PLC0415
 
+        if self._memory.server.sent is not None:
+            from .on_server import unserved  # noqa: PLC0415
+
+            if (yield from unserved(self._memory, error)):
+                return (yield from next_input(self._memory, _call(messages, system, tools), "before_call", None))
         cause = error if isinstance(error, BaseException) else None
         try:
             refused = refusal(error)
@@ -489,7 +503,10 @@ class Session:
     aoverflow = _awaitable(overflow, "``overflow`` with hooks and a summarizer that may be asynchronous.")
 
     def record(self, usage: object) -> None:
-        """Record the usage of the last call; the next ``fit`` starts from it.
+        """Record the usage of the last call, or its whole answer; the next ``fit`` starts from it.
+
+        Where the provider's server compacts (``server=``), give the answer: its compaction and its applied edits say
+        what the server has done, and the event ``ServerCompacted`` tells it.
 
         A usage that cannot be that call's is ignored, with a warning and the event ``UsageIgnored``: no input tokens,
         fewer than half of the messages' count, or more than the window holds. One that is far off the forecast is
@@ -497,12 +514,50 @@ class Session:
         a server may cut a prompt.
 
         Args:
-            usage: of the answer, in any provider's form.
+            usage: of the answer, in any provider's form; or the answer, as the SDK's object or its JSON.
 
         Raises:
+            ArchiveError: the server's compaction cannot be recorded.
+            TypeError: a listener is asynchronous, and the server has compacted: ``arecord`` awaits it.
             ValueError: it has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
-        self._memory.record(usage)
+        at = self._memory
+        if not at.policy.server:
+            at.record(_usage_of(usage))
+            return
+        from .on_server import recorded  # noqa: PLC0415
+
+        flow = recorded(at, usage)
+        try:
+            effect = next(flow)
+        except StopIteration:
+            return
+        drive(flow, effect, at.handler.answer)
+
+    async def arecord(self, usage: object) -> None:
+        """``record`` with listeners and an archive that are awaited."""
+        at = self._memory
+        if not at.policy.server:
+            at.record(_usage_of(usage))
+            return
+        from .on_server import recorded  # noqa: PLC0415
+
+        flow = recorded(at, usage)
+        try:
+            effect = next(flow)
+        except StopIteration:
+            return
+        await adrive(flow, effect, at.handler.aanswer, Long)
+
+    def compact_here(self, why: str) -> None:
+        """Ask the provider's server to compact nothing more in this session: everything is done here from now on.
+
+        ``overflow`` does so where an error says that the provider refuses to be asked.
+
+        Args:
+            why: for the log.
+        """
+        self._memory.server.stop(why)
 
     def learn(self, transcript: Transcript) -> None:
         """Learn from a session file: the agent's window of this model, and the usage as ``record`` does from each call.

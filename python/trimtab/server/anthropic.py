@@ -1,0 +1,76 @@
+"""Anthropic's parameters: context editing, compaction in a call, compaction on demand.
+
+Sources: Anthropic documentation, "Context editing" (edits, order, ``clear_at_least``) and "Compaction"; the types
+``BetaContextManagementConfigParam`` and ``BetaCompactionConfigParam`` of the SDK anthropic 2.13.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .call import Clearing, ServerCall
+
+EDITING = "context-management-2025-06-27"
+"""Beta flag of the edits that clear."""
+
+COMPACTING = "compact-2026-01-12"
+"""Beta flag of the edit that compacts in a call."""
+
+ON_DEMAND = "compact-2026-09-04"
+"""Beta flag of a request for a compaction alone."""
+
+CLEAR_RESULTS, CLEAR_THINKING, COMPACT = "clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"
+EDITS = (CLEAR_THINKING, CLEAR_RESULTS, COMPACT)
+"""Types of edits, in the order in which a request lists them: the one of thinking comes first."""
+
+LEAST_TRIGGER = 50_000
+"""Fewest tokens of a prompt that ``compact_20260112`` takes as its trigger."""
+
+
+def clearing(asked: Clearing, uses: int, *, clears: int = 0, ref: str = "") -> ServerCall:
+    """Return the parameters that keep a clearing as it is.
+
+    Args:
+        asked: the clearing.
+        uses: number of tool calls in the list that goes out.
+        clears: tokens that leave.
+        ref: of the originals.
+    """
+    edits: list[dict[str, Any]] = []
+    if asked.thinking:
+        edits.append({"type": CLEAR_THINKING, "keep": {"type": "thinking_turns", "value": asked.thinking}})
+    results: dict[str, Any] = {
+        "type": CLEAR_RESULTS,
+        "trigger": {"type": "input_tokens", "value": asked.trigger},
+        "keep": {"type": "tool_uses", "value": max(uses - asked.uses, 0)},
+    }
+    if asked.least:
+        results["clear_at_least"] = {"type": "input_tokens", "value": asked.least}
+    if asked.tools:
+        results["exclude_tools"] = [*asked.tools]
+    if asked.inputs:
+        results["clear_tool_inputs"] = [*asked.inputs]
+    does = [f"{CLEAR_RESULTS} clears the results of the oldest {asked.uses:,} tool calls, {asked.tokens:,} tokens"]
+    if asked.tools:
+        does.append(f"the results of {', '.join(asked.tools)} stay")
+    if asked.thinking:
+        does.append(f"{CLEAR_THINKING} keeps the thinking of the newest {asked.thinking:,} turns")
+    return ServerCall(
+        "call", {"context_management": {"edits": [*edits, results]}}, (EDITING,), tuple(does), clears, ref
+    )
+
+
+def compacting(trigger: int, instructions: str | None, clears: int, ref: str = "") -> ServerCall:
+    """Return the parameters with which the server summarizes the whole conversation in the model's call."""
+    edit: dict[str, Any] = {"type": COMPACT, "trigger": {"type": "input_tokens", "value": trigger}}
+    if instructions:
+        edit["instructions"] = instructions
+    does = (f"{COMPACT} summarizes everything so far; what stands before its block costs nothing from then on",)
+    return ServerCall("call", {"context_management": {"edits": [edit]}}, (COMPACTING,), does, clears, ref)
+
+
+def on_demand(cut: int, instructions: str | None, clears: int, ref: str = "") -> ServerCall:
+    """Return the parameters of the request that is for the compaction of its messages alone."""
+    asked = {"type": "summarize", **({"instructions": instructions} if instructions else {})}
+    does = (f"compaction of the first {cut:,} messages, in a request of its own; the others stay as they are",)
+    return ServerCall("pass", {"compaction": asked}, (ON_DEMAND,), does, clears, ref, cut)

@@ -1,0 +1,179 @@
+"""A plan in the words of a provider's server: what it can do of the plan, or why it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..ledger.columns import Kind, Role
+from ..planning.edits import Cut, Drop, Mend, Prune, Summarize, Truncate
+from ..planning.stages.keep import Turns
+from . import anthropic, openai
+from .call import Clearing, ServerCall, Way
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..planning.plan import Plan
+    from ..planning.policy import Policy
+    from ..planning.stages.costs import Costs
+
+SERVERS = ("anthropic", "openai_responses")
+"""Shapes of messages whose provider compacts on its server. Bedrock takes Anthropic's parameters in ``InvokeModel``
+alone, not in ``Converse``; Chat Completions and Gemini's ``generate_content`` have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a plan asks for.
+
+    Attributes:
+        plan: the plan.
+        costs: of the messages that it is for.
+        policy: the policy.
+        way: how the server is asked for a summary.
+        prompt: tokens of the whole prompt, without what the server leaves out of it.
+        fixed: tokens of system text and tools.
+        trigger: tokens of the prompt past which the policy compacts.
+        cleared: tool calls whose results the server clears already.
+        instructions: for the summary; None for the server's own.
+        refused: types of edits that the server has refused.
+        signed: whether a compaction that was asked for on demand is in the list.
+    """
+
+    plan: Plan
+    costs: Costs
+    policy: Policy
+    way: Way
+    prompt: int
+    fixed: int
+    trigger: int
+    cleared: int = 0
+    instructions: str | None = None
+    refused: frozenset[str] = frozenset()
+    signed: bool = False
+
+
+def asked(work: Work) -> tuple[ServerCall, Clearing | None] | str:
+    """Return what asks the server for a plan, and the clearing that stays from then on; or why it cannot be asked."""
+    provider, plan = work.costs.ledger.provider, work.plan
+    if provider not in SERVERS:
+        return f"the server of {provider} compacts nothing"
+    zone = plan.zone()
+    if isinstance(zone, Drop):
+        return "no server drops messages without a summary" if zone.notice else "what is left out costs nothing there"
+    if any(isinstance(edit, Mend) or (isinstance(edit, Prune) and edit.mends) for edit in plan.edits):
+        return "no server takes out the pictures and the surrogates that it refuses"
+    if zone is not None:
+        return _summary(work, zone)
+    return _cleared(work) if provider == "anthropic" else "OpenAI's server clears no tool results: it summarizes"
+
+
+def uses(kind: NDArray[np.uint8], pair: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the rows of the client's calls that have a result, in order."""
+    return np.flatnonzero((kind == Kind.CALL) & (pair >= 0))
+
+
+def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
+    """Return the edits that clear what the plan prunes: everything up to its newest result."""
+    costs, policy = work.costs, work.policy
+    rows = _edited(work.plan)
+    of_results = rows[costs.kind[rows] == Kind.RESULT]
+    if ((costs.kind[rows] != Kind.RESULT) & (costs.kind[rows] != Kind.CALL)).any():
+        return "Anthropic's server clears no pictures of the user's"
+    calls = uses(costs.kind, costs.ledger.pair)
+    answered = costs.ledger.pair[of_results]
+    boundary = int(np.searchsorted(calls, answered.max(initial=-1), side="right"))
+    if boundary <= work.cleared:
+        return "the server has cleared the results that the plan prunes"
+    skip = policy.prune.skip if policy.prune else ()
+    gone = costs.ledger.pair[calls[:boundary]]
+    if skip:
+        gone = gone[~costs.ledger.named(skip)[gone]]
+    if np.isin(costs.owner[gone], [*costs.pins, *costs.group(costs.last_group)]).any():
+        return "a pinned result, or one of the newest step, is among the oldest ones, which the server clears in order"
+    gone = np.sort(gone)
+    tokens = int(costs.freed(gone).clip(min=0).sum())
+    least = policy.prune.min_gain if policy.prune else 0
+    if not len(gone):
+        return "the results that the plan prunes are of tools whose results stay"
+    last = int(costs.owner[gone[-1]]) + 1
+    names, of_row = costs.ledger.names
+    changed = rows[costs.kind[rows] == Kind.CALL]
+    made = Clearing(
+        boundary,
+        tokens,
+        last,
+        costs.ledger.digest_until(last),
+        max(min(work.trigger, work.prompt), 0),
+        least if least < tokens else 0,
+        tuple(skip),
+        tuple(sorted({names[of_row[row]] for row in changed})),
+        0 if anthropic.CLEAR_THINKING in work.refused else _thinking(work),
+    )
+    return anthropic.clearing(made, len(calls), clears=tokens), made
+
+
+def _edited(plan: Plan) -> NDArray[np.int64]:
+    """Return the rows that lose their content; the server has no way to leave a part of it."""
+    rows = [row for edit in plan.edits if isinstance(edit, Prune | Truncate | Cut) for row in edit.rows]
+    return np.asarray(sorted(rows), dtype=np.int64)
+
+
+def _thinking(work: Work) -> int:
+    """Return the number of newest turns whose thinking stays, where older turns have some that is billed.
+
+    The server takes the edit only while thinking is switched on, which shows in the newest answer.
+    """
+    costs = work.costs
+    rows = np.flatnonzero((costs.kind == Kind.THINKING) & (costs.ledger.tokens > 0))
+    answers = np.flatnonzero(costs.role == Role.ASSISTANT)
+    if not len(rows) or not len(answers) or int(costs.owner[rows[-1]]) != int(answers[-1]):
+        return 0
+    turns = len(np.unique(np.searchsorted(costs.requests, costs.owner[rows], side="right")))
+    kept = max((keeper.count for keeper in work.policy.keep.keepers if isinstance(keeper, Turns)), default=1)
+    return max(kept, 1) if turns > max(kept, 1) else 0
+
+
+def _summary(work: Work, zone: Summarize) -> tuple[ServerCall, Clearing | None] | str:
+    """Return what asks for a summary."""
+    costs, is_anthropic = work.costs, work.costs.ledger.provider == "anthropic"
+    if work.way == "pass":
+        cut = _cut(costs, zone.stop, roles_differ=is_anthropic)
+        if cut <= zone.start:
+            return "no place behind the messages that leave begins with another role and a whole step"
+        clears = int(costs.per_message[:cut].sum()) - zone.max_tokens
+        if clears <= 0:
+            return "a summary would not be smaller"
+        made = anthropic.on_demand(cut, work.instructions, clears) if is_anthropic else openai.on_demand(cut, clears)
+        return made, None
+    clears = costs.total - zone.max_tokens - sum(int(costs.per_message[pin]) for pin in costs.pins)
+    if clears <= 0:
+        return "a summary would not be smaller"
+    trigger = min(work.trigger, work.prompt)
+    if not is_anthropic:
+        return openai.compacting(max(trigger, openai.LEAST_THRESHOLD), clears), None
+    if work.prompt < anthropic.LEAST_TRIGGER:
+        return f"{anthropic.COMPACT} takes no trigger below {anthropic.LEAST_TRIGGER:,} tokens"
+    if work.signed:
+        return f"a signed compaction is in the list: the provider takes it together with no {anthropic.COMPACT}"
+    return anthropic.compacting(max(trigger, anthropic.LEAST_TRIGGER), work.instructions, clears), None
+
+
+def _cut(costs: Costs, stop: int, *, roles_differ: bool) -> int:
+    """Return the last place up to ``stop`` at which a compaction may end; 0 without one.
+
+    No call is open there, and what follows has another role and is no system message.
+    """
+    for cut in range(stop, 0, -1):
+        if not costs.safe[cut]:
+            continue
+        if cut == costs.messages or not roles_differ:
+            return cut
+        if costs.role[cut] != costs.role[cut - 1] and costs.role[cut] != Role.SYSTEM:
+            return cut
+    return 0
+
+
