@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -10,7 +10,9 @@ from ..archive import Record
 from ..archive.redact import redact_record
 from ..counting.counter import scan
 from ..events import Refused
+from ..planning.edits import Cut, Prune, StripThinking, Truncate
 from ..validity.validate import check
+from .apply import apply
 from .effects import Commit, Store
 from .flow import noted, ref_of, review, stored_view, with_verdict
 from .result import REFUSED
@@ -70,6 +72,21 @@ class Archived:
         )
         record = record if settings.redact is None else redact_record(record, settings.redact)
         return Commit(self.stored, record, self.since, view)
+
+    def edited(self, cut: int) -> tuple[Message, ...]:
+        """Return the messages with what the plan does behind ``cut``: a compaction stands for those in front of it."""
+        request, ledger = self.request, self.request.ledger
+        begins = int(ledger.first[cut])
+        edits = []
+        for edit in self.plan.edits:
+            if isinstance(edit, Prune | Truncate | Cut | StripThinking):
+                rows = tuple(row for row in edit.rows if row >= begins)
+                edits += [replace(edit, rows=rows)] if rows else []
+        if not any(not isinstance(edit, StripThinking) for edit in edits):
+            return request.messages
+        plan = replace(self.plan, edits=tuple(edits))
+        made, _ = apply(plan, request.messages, ledger, request.settings.counter, None, ref=self.ref)
+        return tuple(made)
 
     def placed(self, made: Sequence[Message]) -> tuple[View, int]:
         """Return how a new list stands in for the given one, and its tokens.

@@ -19,7 +19,7 @@ from ..validity.validate import reject
 from .kept_spans import located
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..hooks import Cause
     from ..ledger.columns import Ledger
@@ -65,6 +65,8 @@ class CompactionRequest:
         origin: digest of the given list.
         resumed: the given list with an earlier result in place of its beginning; None where none stands in.
         rates: the cost of the next prompt's tokens.
+        cleared: by row, the tokens of results that the provider's server leaves out of the prompt already: a plan for
+            the server leaves them alone.
         uuid: new for each compaction, for events.
     """
 
@@ -93,6 +95,7 @@ class CompactionRequest:
     origin: str
     rates: Rates
     resumed: tuple[Message, ...] | None = None
+    cleared: Mapping[int, int] = field(default_factory=dict)
     uuid: str = field(default_factory=lambda: str(uuid4()))
     _costs: dict[int, Costs] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -115,6 +118,10 @@ class CompactionRequest:
     def problems(self) -> list[Problem]:
         """What the provider would refuse about the transcript."""
         return self.settings.rules.problems(self.ledger)
+
+    def here(self) -> CompactionRequest:
+        """Return the request for a compaction that is done here: what the server leaves out is in the list."""
+        return replace(self, cleared={}, plan=None) if self.cleared else self
 
     def check(self) -> None:
         """Reject a list that its provider would refuse whatever messages follow, and whatever leaves for its size.
@@ -295,6 +302,7 @@ class CompactionRequest:
             self.settings.placeholder,
             self.fillers,
             self.calls,
+            edited=self.cleared,
         )
         if not self.kept_spans:
             return costs

@@ -27,14 +27,13 @@ LEAST_TRIGGER = 50_000
 """Fewest tokens of a prompt that ``compact_20260112`` takes as its trigger."""
 
 
-def clearing(asked: Clearing, uses: int, *, clears: int = 0, ref: str = "") -> ServerCall:
+def clearing(asked: Clearing, uses: int, *, clears: int = 0) -> ServerCall:
     """Return the parameters that keep a clearing as it is.
 
     Args:
         asked: the clearing.
         uses: number of tool calls in the list that goes out.
         clears: tokens that leave.
-        ref: of the originals.
     """
     edits: list[dict[str, Any]] = []
     if asked.thinking:
@@ -55,22 +54,30 @@ def clearing(asked: Clearing, uses: int, *, clears: int = 0, ref: str = "") -> S
         does.append(f"the results of {', '.join(asked.tools)} stay")
     if asked.thinking:
         does.append(f"{CLEAR_THINKING} keeps the thinking of the newest {asked.thinking:,} turns")
-    return ServerCall(
-        "call", {"context_management": {"edits": [*edits, results]}}, (EDITING,), tuple(does), clears, ref
-    )
+    return ServerCall("call", {"context_management": {"edits": [*edits, results]}}, (EDITING,), tuple(does), clears)
 
 
-def compacting(trigger: int, instructions: str | None, clears: int, ref: str = "") -> ServerCall:
-    """Return the parameters with which the server summarizes the whole conversation in the model's call."""
+def compacting(trigger: int, instructions: str | None, clears: int, kept: ServerCall | None = None) -> ServerCall:
+    """Return the parameters with which the server summarizes the whole conversation in the model's call.
+
+    Args:
+        trigger: tokens of the prompt past which it does. No document says whether those are counted before or after
+            results are cleared: a trigger that both pass does not depend on it.
+        instructions: in place of the server's own; None leaves those.
+        clears: tokens that leave.
+        kept: the clearing that stays until then, so that the server does not read what it has cleared.
+    """
     edit: dict[str, Any] = {"type": COMPACT, "trigger": {"type": "input_tokens", "value": trigger}}
     if instructions:
         edit["instructions"] = instructions
     does = (f"{COMPACT} summarizes everything so far; what stands before its block costs nothing from then on",)
-    return ServerCall("call", {"context_management": {"edits": [edit]}}, (COMPACTING,), does, clears, ref)
+    edits = [*kept.parameters["context_management"]["edits"], edit] if kept else [edit]
+    betas = (*kept.betas, COMPACTING) if kept else (COMPACTING,)
+    return ServerCall("call", {"context_management": {"edits": edits}}, betas, does, clears)
 
 
-def on_demand(cut: int, instructions: str | None, clears: int, ref: str = "") -> ServerCall:
+def on_demand(cut: int, instructions: str | None, clears: int) -> ServerCall:
     """Return the parameters of the request that is for the compaction of its messages alone."""
     asked = {"type": "summarize", **({"instructions": instructions} if instructions else {})}
     does = (f"compaction of the first {cut:,} messages, in a request of its own; the others stay as they are",)
-    return ServerCall("pass", {"compaction": asked}, (ON_DEMAND,), does, clears, ref, cut)
+    return ServerCall("pass", {"compaction": asked}, (ON_DEMAND,), does, clears, cut=cut)

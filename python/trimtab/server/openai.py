@@ -12,14 +12,14 @@ LEAST_THRESHOLD = 1_000
 """Fewest tokens that ``compact_threshold`` takes."""
 
 
-def compacting(threshold: int, clears: int, ref: str = "") -> ServerCall:
+def compacting(threshold: int, clears: int) -> ServerCall:
     """Return the parameters with which the server compacts in the model's call."""
     asked = [{"type": "compaction", "compact_threshold": threshold}]
     does = ("context_management compacts everything so far into one encrypted item, which the answer brings",)
-    return ServerCall("call", {"context_management": asked}, (), does, clears, ref)
+    return ServerCall("call", {"context_management": asked}, (), does, clears)
 
 
-def on_demand(cut: int, clears: int, ref: str = "") -> ServerCall:
+def on_demand(cut: int, clears: int) -> ServerCall:
     """Return the parameters of ``responses.compact``, which takes the items to compact and nothing more."""
     does = (f"responses.compact stands for the first {cut:,} items; the others stay as they are",)
-    return ServerCall("pass", {}, (), does, clears, ref, cut)
+    return ServerCall("pass", {}, (), does, clears, cut=cut)

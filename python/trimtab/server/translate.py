@@ -16,6 +16,7 @@ from .call import Clearing, ServerCall, Way
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..ledger.columns import Ledger
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.stages.costs import Costs
@@ -37,7 +38,8 @@ class Work:
         prompt: tokens of the whole prompt, without what the server leaves out of it.
         fixed: tokens of system text and tools.
         trigger: tokens of the prompt past which the policy compacts.
-        cleared: tool calls whose results the server clears already.
+        budget: most tokens of a prompt.
+        clearing: the results that the server clears already; None without any.
         instructions: for the summary; None for the server's own.
         refused: types of edits that the server has refused.
         signed: whether a compaction that was asked for on demand is in the list.
@@ -50,7 +52,8 @@ class Work:
     prompt: int
     fixed: int
     trigger: int
-    cleared: int = 0
+    budget: int
+    clearing: Clearing | None = None
     instructions: str | None = None
     refused: frozenset[str] = frozenset()
     signed: bool = False
@@ -68,12 +71,30 @@ def asked(work: Work) -> tuple[ServerCall, Clearing | None] | str:
         return "no server takes out the pictures and the surrogates that it refuses"
     if zone is not None:
         return _summary(work, zone)
-    return _cleared(work) if provider == "anthropic" else "OpenAI's server clears no tool results: it summarizes"
+    if provider != "anthropic":
+        return "OpenAI's server clears no tool results: it summarizes"
+    if work.way == "pass":
+        return "a compaction on demand reads every result that a later one would clear"
+    return _cleared(work)
 
 
 def uses(kind: NDArray[np.uint8], pair: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the rows of the client's calls that have a result, in order."""
     return np.flatnonzero((kind == Kind.CALL) & (pair >= 0))
+
+
+def results_of(clearing: Clearing, ledger: Ledger) -> NDArray[np.int32]:
+    """Return the rows of the results that a clearing leaves out, in the order of their calls."""
+    rows: NDArray[np.int32] = ledger.pair[uses(ledger.kind, ledger.pair)[: clearing.uses]]
+    return rows[~ledger.named(clearing.tools)[rows]] if clearing.tools else rows
+
+
+def cleared_rows(clearing: Clearing, ledger: Ledger) -> dict[int, int]:
+    """Return the tokens that a clearing takes out of each row; they are ``clearing.tokens`` together."""
+    rows = results_of(clearing, ledger)
+    held = ledger.tokens[rows].astype(np.int64)
+    share = min(clearing.tokens / max(int(held.sum()), 1), 1.0)
+    return dict(zip(rows.tolist(), (held * share).astype(np.int64).tolist(), strict=True))
 
 
 def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
@@ -86,7 +107,7 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
     calls = uses(costs.kind, costs.ledger.pair)
     answered = costs.ledger.pair[of_results]
     boundary = int(np.searchsorted(calls, answered.max(initial=-1), side="right"))
-    if boundary <= work.cleared:
+    if work.clearing and boundary <= work.clearing.uses:
         return "the server has cleared the results that the plan prunes"
     skip = policy.prune.skip if policy.prune else ()
     gone = costs.ledger.pair[calls[:boundary]]
@@ -95,7 +116,9 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
     if np.isin(costs.owner[gone], [*costs.pins, *costs.group(costs.last_group)]).any():
         return "a pinned result, or one of the newest step, is among the oldest ones, which the server clears in order"
     gone = np.sort(gone)
-    tokens = int(costs.freed(gone).clip(min=0).sum())
+    new = gone[~np.isin(gone, [*costs.edited])]
+    before = work.clearing.tokens if work.clearing else 0
+    tokens = before + int(costs.freed(new).clip(min=0).sum())
     least = policy.prune.min_gain if policy.prune else 0
     if not len(gone):
         return "the results that the plan prunes are of tools whose results stay"
@@ -144,22 +167,31 @@ def _summary(work: Work, zone: Summarize) -> tuple[ServerCall, Clearing | None] 
         cut = _cut(costs, zone.stop, roles_differ=is_anthropic)
         if cut <= zone.start:
             return "no place behind the messages that leave begins with another role and a whole step"
-        clears = int(costs.per_message[:cut].sum()) - zone.max_tokens
+        read = int(costs.ledger.per_message[:cut].sum())
+        if read + work.fixed > work.budget:
+            return f"the messages that leave have {read:,} tokens, too many for one request"
+        clears = read - zone.max_tokens
         if clears <= 0:
             return "a summary would not be smaller"
         made = anthropic.on_demand(cut, work.instructions, clears) if is_anthropic else openai.on_demand(cut, clears)
         return made, None
-    clears = costs.total - zone.max_tokens - sum(int(costs.per_message[pin]) for pin in costs.pins)
+    clears = costs.ledger.total - zone.max_tokens - sum(int(costs.per_message[pin]) for pin in costs.pins)
     if clears <= 0:
         return "a summary would not be smaller"
-    trigger = min(work.trigger, work.prompt)
+    now = work.prompt - (work.clearing.tokens if work.clearing else 0)
+    if now > work.budget:
+        return f"the prompt has {now:,} tokens: the server reads all of it before it summarizes"
+    trigger = min(work.trigger, now)
     if not is_anthropic:
         return openai.compacting(max(trigger, openai.LEAST_THRESHOLD), clears), None
-    if work.prompt < anthropic.LEAST_TRIGGER:
+    if now < anthropic.LEAST_TRIGGER:
         return f"{anthropic.COMPACT} takes no trigger below {anthropic.LEAST_TRIGGER:,} tokens"
     if work.signed:
         return f"a signed compaction is in the list: the provider takes it together with no {anthropic.COMPACT}"
-    return anthropic.compacting(max(trigger, anthropic.LEAST_TRIGGER), work.instructions, clears), None
+    kept = None
+    if work.clearing:
+        kept = anthropic.clearing(work.clearing, len(uses(costs.kind, costs.ledger.pair)))
+    return anthropic.compacting(max(trigger, anthropic.LEAST_TRIGGER), work.instructions, clears, kept), None
 
 
 def _cut(costs: Costs, stop: int, *, roles_differ: bool) -> int:

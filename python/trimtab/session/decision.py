@@ -68,6 +68,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         if server is not None:
             return at.fitted(call, ledger.provider, done, request.decide().reason, server)
         log.debug("done here, not by the provider's server: %s", why)
+        request = request.here()
     if request is None and crowded:
         request, reason = thinned(at, call), ""
     if request is not None:

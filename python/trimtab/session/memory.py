@@ -339,18 +339,22 @@ class Memory:
             return fixed
         return sum(self.beside.tokens(self.forecast.counters[0], None, call.system, call.tools))
 
-    def record(self, usage: object, *, past: bool = False) -> None:
+    def record(self, usage: object, *, past: bool = False, cleared: int = 0) -> None:
         """Learn from the usage of the last call; ignore one that cannot be that call's.
 
         Args:
             usage: the usage.
             past: whether it is of a session file, which tells of no cache that is still there.
+            cleared: tokens that the provider's server took out of the prompt, which the list still has.
 
         Raises:
             ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
-        charged = Usage.of(usage)
-        if doubt := self.forecast.doubt(charged, self.settings.limits):
+        charged, limits = Usage.of(usage), self.settings.limits
+        if cleared:
+            charged = replace(charged, input=charged.input + cleared)
+            limits = replace(limits, window=limits.window + cleared)
+        if doubt := self.forecast.doubt(charged, limits):
             self.handler.answer(UsageIgnored(charged, doubt))
         else:
             sent, now = self.forecast.pending, None if past else self.settings.clock()
@@ -587,6 +591,7 @@ class Memory:
             rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
             most_bytes=settings.most_bytes(ledger.provider, self.beside.bytes(call.system, call.tools)),
+            cleared={} if plan else self.server.cleared(ledger),
         )
 
     def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:

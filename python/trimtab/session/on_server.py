@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._log import log
-from ..compaction.on_server import Archived, archived
-from ..compaction.view import View
 from ..errors import MessageError
 from ..events import FellBack, ServerCompacted
 from ..ledger.columns import Kind, Role, RowFlag
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..compaction.effects import Flow
+    from ..compaction.on_server import Archived
+    from ..compaction.view import View
     from ..compaction.request import CompactionRequest
     from ..ledger.columns import Ledger
     from ..messages.types import Message
@@ -70,9 +70,19 @@ class OnServer:
         if known is None:
             return None
         is_same = known.messages <= len(ledger) and ledger.digest_until(known.messages) == known.digest
-        if not is_same or compaction_in(ledger) is not None:
+        row = compaction_in(ledger) if is_same else None
+        if not is_same or (row is not None and int(ledger.owner[row]) >= known.messages):
             self.clearing = None
         return self.clearing
+
+    def cleared(self, ledger: Ledger) -> dict[int, int]:
+        """Return the tokens that the server leaves out, by row of the ledger."""
+        known = self.standing(ledger)
+        if known is None:
+            return {}
+        from ..server.translate import cleared_rows  # noqa: PLC0415 - loaded with the first clearing
+
+        return cleared_rows(known, ledger)
 
     def less(self, at: Memory, size: Size, ledger: Ledger) -> Size:
         """Return the sizes of the prompt without what the server leaves out of it."""
@@ -109,7 +119,8 @@ def ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
-    from ..server.translate import Work, asked  # noqa: PLC0415 - numpy comes with the first plan
+    from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
+    from ..server.translate import Work, asked  # noqa: PLC0415
 
     server, plan, policy = at.server, request.decide(), at.policy
     if not plan.edits:
@@ -126,7 +137,8 @@ def ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[
         server.prompt,
         size.beside,
         budget.trigger + size.beside,
-        server.clearing.uses if server.clearing else 0,
+        at.settings.limits.input_budget,
+        server.standing(request.ledger),
         request.instructions,
         server.refused,
         is_signed(call.messages, request.ledger),
@@ -147,7 +159,7 @@ def ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[
             told = None if view is None else _stored(request, view)
             yield kept.commit(max(request.ledger.total - made.clears, 0), None, told)
     made = replace(made, ref=kept.ref)
-    server.waiting, server.clearing, server.sent = kept, clearing or server.clearing, made
+    server.waiting, server.clearing, server.sent = kept, clearing or work.clearing, made
     server.unanswered += made.is_pass
     at.own.refs[kept.ref] = True
     return made, ""
@@ -189,8 +201,7 @@ def recorded(at: Memory, value: object) -> Flow[None]:
     else:
         known, server = at.server.clearing, at.server
         cleared = known.tokens if known and server.sent and server.prompt > known.trigger else 0
-        charged = Usage.of(value)
-        at.record(replace(charged, input=charged.input + cleared))
+        at.record(value, cleared=cleared)
 
 
 def unserved(at: Memory, error: object) -> Flow[bool]:
@@ -234,9 +245,9 @@ def answered(at: Memory, answer: ServerAnswer) -> Flow[None]:
         server.clearing = server.waiting = None
     else:
         charged = Usage.of(answer.usage)
-        at.record(replace(charged, input=charged.input + (answer.cleared or 0)))
+        at.record(charged, cleared=answer.cleared or 0)
         yield from _cleared(at, answer)
-    if answer.compacted or answer.cleared:
+    if answer.compacted or (answer.cleared and waiting):  # not in each later call that clears the same again
         ref = waiting.ref if waiting else ""
         after = None if answer.compacted else before - (answer.cleared or 0)
         server.waiting = None
@@ -267,8 +278,10 @@ def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
         server.stop(why)
         yield FellBack("server", why, "here")
         return
-    pins = [pin for pin in waiting.request.pins if pin < sent.cut]
-    made = _restored(at, waiting.request.messages, answer.messages, pins, sent.cut)
+    there, ledger = at.scan(answer.messages), waiting.request.ledger
+    known = {there.digest_of(n) for n in range(len(there))}  # OpenAI's has the user's messages, the pinned ones too
+    pins = [pin for pin in waiting.request.pins if pin < sent.cut and ledger.digest_of(pin) not in known]
+    made = _restored(at, waiting.edited(sent.cut), answer.messages, pins, sent.cut)
     try:
         view, after = waiting.placed(made)
     except MessageError as error:
@@ -326,13 +339,13 @@ def put_back(at: Memory, call: Call, ledger: Ledger) -> Flow[View | None]:
     request = at.request(call, trigger="auto")
     costs = request.costs(request.target)
     pins = [pin for pin in request.pins if pin < owner]
-    skips = ledger.provider != "anthropic"  # what stands there still is read, and costs
-    system = [n for n in range(owner) if skips and ledger.role[n] == Role.SYSTEM and n not in pins]
-    if not pins and not (skips and len(system) < owner):
+    skips = ledger.provider != "anthropic"  # the user's words are read there too, and stay; the rest may leave
+    said = [n for n in range(owner) if skips and ledger.role[n] in {Role.SYSTEM, Role.USER} and n not in pins]
+    if not pins and not (skips and len(said) < owner):
         return None
     kept = yield from _archived_anyhow(at, request)
     messages = kept.request.messages
-    made = _restored(at, messages, [*(messages[n] for n in system), *messages[owner : costs.head]], pins, costs.head)
+    made = _restored(at, messages, [*(messages[n] for n in said), *messages[owner : costs.head]], pins, costs.head)
     try:
         view, after = kept.placed(made)
     except MessageError as error:
@@ -348,6 +361,8 @@ def _archived_anyhow(at: Memory, request: CompactionRequest) -> Flow[Archived]:
     from ..compaction.effects import Store  # noqa: PLC0415 - a compaction has loaded it
     from ..compaction.flow import ref_of  # noqa: PLC0415
     from ..planning.plan import Plan  # noqa: PLC0415
+
+    from ..compaction.on_server import Archived  # noqa: PLC0415
 
     request = request.archivable()
     total, ledger = request.ledger.total, request.ledger

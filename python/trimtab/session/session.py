@@ -489,7 +489,9 @@ class Session:
         if self._memory.server.sent is not None:
             from .on_server import unserved  # noqa: PLC0415
 
-            if (yield from unserved(self._memory, error)):
+            serves = yield from unserved(self._memory, error)
+            self._memory.server.sent = None
+            if serves:
                 return (yield from next_input(self._memory, _call(messages, system, tools), "before_call", None))
         cause = error if isinstance(error, BaseException) else None
         try:

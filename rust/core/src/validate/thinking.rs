@@ -12,15 +12,17 @@ pub fn check(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let thinks = |row: usize| ledger.kind[row] == Kind::Thinking;
     let some = ledger.kind.contains(&Kind::Thinking);
     for &turn in turns.iter().filter(|t| some && t.role == Role::Assistant) {
-        let span = rows(ledger, turn);
+        // A compaction that the provider wrote stands in front of the thinking that it answers with.
+        let span = rows(ledger, turn).filter(|&row| ledger.kind[row] != Kind::Compaction);
+        let start = span.clone().next();
         if let Some(row) = span.clone().last().filter(|&row| thinks(row)) {
             let words = "messages: The final block in an assistant message cannot be `thinking`.";
             found.row(row, "thinking_last", words, "drop the thinking, or keep what came behind it");
         }
-        if let Some(row) = span.clone().find(|&row| thinks(row)).filter(|&row| row != span.start) {
+        if let Some(row) = span.clone().find(|&row| thinks(row)).filter(|&row| Some(row) != start) {
             let words = format!(
                 "If an assistant message contains any thinking blocks, the first block must be `thinking` or `redacted_thinking`. Found `{}`.",
-                name(ledger, span.start)
+                name(ledger, start.unwrap_or(row))
             );
             found.row(row, "thinking_not_first", words, "put the thinking first");
         }
@@ -49,7 +51,8 @@ fn expected(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     while end >= 3 && only_results(ledger, turns[end - 2]) {
         end -= 2;
     }
-    let Some(first) = end.checked_sub(1).and_then(|n| rows(ledger, turns[n]).next()) else { return };
+    let answer = |row: &usize| ledger.kind[*row] != Kind::Compaction;
+    let Some(first) = end.checked_sub(1).and_then(|n| rows(ledger, turns[n]).find(answer)) else { return };
     if ledger.role[ledger.owner[first] as usize] == Role::Assistant && ledger.kind[first] != Kind::Thinking {
         let words = format!(
             "Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
