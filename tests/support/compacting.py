@@ -10,13 +10,12 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-from werkzeug import Request
+from werkzeug import Request, Response
 
 from support.checker import THINKING, check
 from support.loopback import Reply
 from support.simulated import events
 from support.strict import BINDING, WORDS, Strict, canonical, marked, spoken
-from werkzeug import Response
 
 EDITING, COMPACTING, ON_DEMAND = "context-management-2025-06-27", "compact-2026-01-12", "compact-2026-09-04"
 CLEARED = "[the result of this call was cleared]"
@@ -269,7 +268,5 @@ def _of_pass(messages):
 
 def _events(answer):
     """The events of a stream, a compaction's among them."""
-    for event in events(answer):
-        if event["type"] == "message_delta":
-            event = {**event, "usage": answer["usage"], "context_management": answer.get("context_management")}
-        yield event
+    more = {"usage": answer["usage"], "context_management": answer.get("context_management")}
+    yield from ({**event, **(more if event["type"] == "message_delta" else {})} for event in events(answer))

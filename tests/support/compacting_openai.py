@@ -5,11 +5,10 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-from werkzeug import Request
+from werkzeug import Request, Response
 
 from support.agents import Model, RefusedError
 from support.openai_server import Server, _events, _json
-from werkzeug import Response
 
 RULE = "RULE-7"
 
@@ -66,7 +65,7 @@ class Compacting:
             if entry.get("type") != "compaction":
                 return "Invalid value: 'context_management[0].type'. Supported values are: 'compaction'."
             if (entry.get("compact_threshold") or 1_000) < 1_000:
-                return "Invalid 'context_management[0].compact_threshold': integer below minimum value. Expected >= 1000."
+                return "Invalid 'context_management[0].compact_threshold': integer below minimum value."
         for index, item in enumerate(body["input"] if isinstance(body["input"], list) else ()):
             if item.get("type") == "compaction" and item.get("encrypted_content") not in self.made:
                 return f"Invalid 'input[{index}].encrypted_content': the compaction item could not be verified."

@@ -1,4 +1,4 @@
-"""The arguments of an SDK's ``post`` for a call with parameters of the provider's server, and for a compaction alone."""
+"""The arguments of an SDK's ``post`` for a call that asks the provider's server, and for a compaction alone."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
     for shown in (None, plan):
         verdict = yield from review(request, shown)
         if verdict.refuse is not None:
-            return (yield from refused(request, verdict.refuse, plan))
+            return (yield from _refused(request, verdict.refuse, plan))
         request = with_verdict(request, verdict)
         if not plan.edits:
             if policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
@@ -184,7 +184,7 @@ def review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
     return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
 
 
-def refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
+def _refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
     yield Refused(request.trigger, reason)
     yield noted(request.settings.session, "refused", "a hook refused")
     return _unchanged(request, plan, f"{REFUSED}{reason}")

@@ -61,7 +61,7 @@ def server_answer(value: object) -> ServerAnswer | None:
     alone = bool(whole) and _stands_alone(value, blocks)
     return ServerAnswer(
         usage,
-        _in_place(blocks, output is None) if alone else (),
+        _in_place(blocks, of_message=output is None) if alone else (),
         bool(whole),
         bool(found) and not whole,
         sum(_tokens(edit.get("cleared_input_tokens")) for edit in applied) if edits is not None else None,
@@ -88,9 +88,9 @@ def _stands_alone(value: object, blocks: Sequence[Any]) -> bool:
     return len(blocks) == 1 and _get(value, "stop_reason") == "compaction"
 
 
-def _in_place(blocks: Sequence[Any], is_message: bool) -> tuple[Message, ...]:
+def _in_place(blocks: Sequence[Any], *, of_message: bool) -> tuple[Message, ...]:
     """Return the messages that stand for the compacted ones."""
-    return ({"role": "assistant", "content": [*blocks]},) if is_message else (*blocks,)
+    return ({"role": "assistant", "content": [*blocks]},) if of_message else (*blocks,)
 
 
 def _passes(usage: object) -> tuple[Mapping[str, Any], ...]:

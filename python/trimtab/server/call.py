@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._repr import short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Way: TypeAlias = Literal["call", "pass"]
 """``call``: in the model's own call; ``pass``: in a request of its own, whose answer is the compaction."""
@@ -83,4 +85,4 @@ class Clearing:
     least: int = 0
     tools: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
-    thinking: int = field(default=0)
+    thinking: int = 0

@@ -116,7 +116,7 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
     if np.isin(costs.owner[gone], [*costs.pins, *costs.group(costs.last_group)]).any():
         return "a pinned result, or one of the newest step, is among the oldest ones, which the server clears in order"
     gone = np.sort(gone)
-    new = gone[~np.isin(gone, [*costs.edited])]
+    new = gone[~np.isin(gone, [*costs.edited])].astype(np.int64)
     before = work.clearing.tokens if work.clearing else 0
     tokens = before + int(costs.freed(new).clip(min=0).sum())
     least = policy.prune.min_gain if policy.prune else 0
@@ -207,5 +207,3 @@ def _cut(costs: Costs, stop: int, *, roles_differ: bool) -> int:
         if costs.role[cut] != costs.role[cut - 1] and costs.role[cut] != Role.SYSTEM:
             return cut
     return 0
-
-

@@ -153,7 +153,7 @@ class Compactor:
             "max_result_tokens": max_result_tokens,
             "keep_tag": keep_tag,
             "background": background,
-            "server": {True: "call", False: ""}.get(server, server),
+            "server": ("call" if server else "") if isinstance(server, bool) else server,
         }
         name, writer = open_summarizer(summarizer)
         settings = Settings.of(

@@ -42,8 +42,8 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     begun = at.begin(call, when, turn)
     call, ledger = at.resume(begun)
     asks = bool(at.settings.policy.server) and not at.server.why
-    if asks and (yield from put_back(at, call, ledger)) is not None:
-        call, ledger = at.resume(begun)
+    if asks:
+        call, ledger = yield from put_back(at, begun, call, ledger)
     since = at.known(ledger)
     try:
         crowded = _verify(at, call, ledger, since)
@@ -63,12 +63,10 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         size = at.server.less(at, size, ledger)
     pressed = size.pressure
     request, reason = yield from _due(at, call, when, size, passes=waits)
-    if request is not None and asks and not crowded and done is None:
-        server, why = yield from ask(at, call, size, request)
+    if request is not None and asks:
+        server, request = yield from ask(at, call, size, request, here=crowded or done is not None)
         if server is not None:
-            return at.fitted(call, ledger.provider, done, request.decide().reason, server)
-        log.debug("done here, not by the provider's server: %s", why)
-        request = request.here()
+            return at.fitted(call, ledger.provider, None, "; ".join(server.does), server)
     if request is None and crowded:
         request, reason = thinned(at, call), ""
     if request is not None:

@@ -7,13 +7,14 @@ the caller holds stays whole. ``record`` reads the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._log import log
 from ..errors import MessageError
 from ..events import FellBack, ServerCompacted
 from ..ledger.columns import Kind, Role, RowFlag
+from ..messages.objects import plain
 from ..messages.usage import Usage
 from ..planning.due import pressure
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     from ..compaction.effects import Flow
     from ..compaction.on_server import Archived
-    from ..compaction.view import View
     from ..compaction.request import CompactionRequest
+    from ..compaction.view import View
     from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..server.answer import ServerAnswer
@@ -57,7 +58,7 @@ class OnServer:
     waiting: Archived | None = None
     unanswered: int = 0
     settled: str = ""
-    prompt: int = field(default=0)
+    prompt: int = 0
 
     def stop(self, why: str) -> None:
         """Ask the server no more: everything is done here from now on."""
@@ -85,8 +86,8 @@ class OnServer:
         return cleared_rows(known, ledger)
 
     def less(self, at: Memory, size: Size, ledger: Ledger) -> Size:
-        """Return the sizes of the prompt without what the server leaves out of it."""
-        self.prompt = size.prompt
+        """Return the sizes of the prompt without what the server leaves out of it; nothing is asked for it yet."""
+        self.prompt, self.sent = size.prompt, None
         known = self.standing(ledger)
         if known is None or size.prompt <= known.trigger:
             return size
@@ -112,13 +113,30 @@ def compaction_in(ledger: Ledger) -> int | None:
     return int(rows[-1]) if len(rows) else None
 
 
-def ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[tuple[ServerCall | None, str]]:
-    """Return what asks the server for a compaction that is due, its originals archived; or None, and why not.
+def ask(
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool
+) -> Flow[tuple[ServerCall | None, CompactionRequest]]:
+    """Return what asks the server for a compaction that is due, its originals archived; else None, and one for here.
+
+    Args:
+        at: the session.
+        call: the call.
+        size: of its prompt.
+        request: the compaction.
+        here: whether it is done here, whatever the server can do.
 
     Raises:
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
+    asked, why = (None, "") if here else (yield from _ask(at, call, size, request))
+    if why:
+        log.debug("done here, not by the provider's server: %s", why)
+    return asked, request.here()
+
+
+def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[tuple[ServerCall | None, str]]:
+    """Return what asks the server; or None, and why it is not asked, empty where nothing can leave."""
     from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
     from ..server.translate import Work, asked  # noqa: PLC0415
 
@@ -178,9 +196,8 @@ def is_signed(messages: Sequence[Any], ledger: Ledger) -> bool:
         return False
     message: Any = messages[int(ledger.owner[row])]
     content = message.get("content") if isinstance(message, dict) else getattr(message, "content", None)
-    blocks = content if isinstance(content, list | tuple) else ()
-    named = (block.get("signature") if isinstance(block, dict) else getattr(block, "signature", None) for block in blocks)
-    return any(named)
+    blocks = plain([*content]) if isinstance(content, list | tuple) else ()
+    return any(block.get("type") == "compaction" and block.get("signature") for block in blocks)
 
 
 def recorded(at: Memory, value: object) -> Flow[None]:
@@ -291,9 +308,7 @@ def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
     yield waiting.commit(after, view, None, answer.text or None)
     remember(at, waiting.ref, view)
     billed = answer.billed or ((answer.usage,) if isinstance(answer.usage, dict) else ())
-    yield ServerCompacted(
-        waiting.ref, waiting.request.ledger.total, after, None, answer.edits, billed, answer.text
-    )
+    yield ServerCompacted(waiting.ref, waiting.request.ledger.total, after, None, answer.edits, billed, answer.text)
 
 
 def remember(at: Memory, ref: str, view: View) -> None:
@@ -320,21 +335,26 @@ def _restored(
     return without_thinking(made, at.scan(made), len(placed) + len(pins))
 
 
-def put_back(at: Memory, call: Call, ledger: Ledger) -> Flow[View | None]:
+def put_back(at: Memory, begun: Call, call: Call, ledger: Ledger) -> Flow[tuple[Call, Ledger]]:
     """Put the pins back that a server's compaction stands for, and leave out what the server reads no more.
 
-    Returns the new view; None where the list is as it should be.
+    Args:
+        at: the session.
+        begun: the call with the caller's own list.
+        call: the call with the last result in its place.
+        ledger: ledger of its messages.
+
+    Returns:
+        The call and its ledger with that result; as they are where the list is as it should be.
 
     Raises:
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
     server, row = at.server, compaction_in(ledger)
-    if row is None:
-        return None
-    owner = int(ledger.owner[row])
+    owner = 0 if row is None else int(ledger.owner[row])
     if owner == 0 or (name := ledger.digest_of(owner)) == server.settled:
-        return None
+        return call, ledger
     server.settled, server.clearing = name, None
     request = at.request(call, trigger="auto")
     costs = request.costs(request.target)
@@ -342,7 +362,7 @@ def put_back(at: Memory, call: Call, ledger: Ledger) -> Flow[View | None]:
     skips = ledger.provider != "anthropic"  # the user's words are read there too, and stay; the rest may leave
     said = [n for n in range(owner) if skips and ledger.role[n] in {Role.SYSTEM, Role.USER} and n not in pins]
     if not pins and not (skips and len(said) < owner):
-        return None
+        return call, ledger
     kept = yield from _archived_anyhow(at, request)
     messages = kept.request.messages
     made = _restored(at, messages, [*(messages[n] for n in said), *messages[owner : costs.head]], pins, costs.head)
@@ -350,19 +370,18 @@ def put_back(at: Memory, call: Call, ledger: Ledger) -> Flow[View | None]:
         view, after = kept.placed(made)
     except MessageError as error:
         log.warning("pinned messages cannot be put behind the server's compaction: %s", error)
-        return None
+        return call, ledger
     yield kept.commit(after, view, None)
     remember(at, kept.ref, view)
-    return view
+    return at.resume(begun)
 
 
 def _archived_anyhow(at: Memory, request: CompactionRequest) -> Flow[Archived]:
     """Store the originals of a list that the server has compacted already: no hook is asked."""
     from ..compaction.effects import Store  # noqa: PLC0415 - a compaction has loaded it
     from ..compaction.flow import ref_of  # noqa: PLC0415
-    from ..planning.plan import Plan  # noqa: PLC0415
-
     from ..compaction.on_server import Archived  # noqa: PLC0415
+    from ..planning.plan import Plan  # noqa: PLC0415
 
     request = request.archivable()
     total, ledger = request.ledger.total, request.ledger
