@@ -28,9 +28,14 @@ if TYPE_CHECKING:
     from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..server.answer import ServerAnswer
-    from ..server.call import Clearing, ServerCall
+    from ..server.call import Clearing, ServerCall, Way
+    from ..server.translate import Work
+    from ..server.ways import WayCost
     from .call import Call, Size
     from .memory import Memory
+
+CHEAP = ("claude-haiku-5-5", "gpt-5.4-mini")
+"""Models by which a summary here is priced where no summarizer is chosen: the cheap ones of both providers."""
 
 PATIENCE = 2
 """Requests for a compaction alone whose answer never came; then it is done here."""
@@ -138,29 +143,22 @@ def ask(
 def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[tuple[ServerCall | None, str]]:
     """Return what asks the server; or None, and why it is not asked, empty where nothing can leave."""
     from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
-    from ..server.translate import Work, asked  # noqa: PLC0415
+    from ..server.translate import asked  # noqa: PLC0415
 
-    server, plan, policy = at.server, request.decide(), at.policy
+    server, plan = at.server, request.decide()
     if not plan.edits:
         return None, ""
     if server.unanswered >= PATIENCE:
         server.stop(f"{PATIENCE} requests for a compaction had no answer that record was told of")
         return None, server.why
-    budget = at.settings.budget(*size.fixed)
-    work = Work(
-        plan,
-        request.costs(plan.target),
-        policy,
-        "pass" if policy.server == "pass" else "call",
-        server.prompt,
-        size.beside,
-        budget.trigger + size.beside,
-        at.settings.limits.input_budget,
-        server.standing(request.ledger),
-        request.instructions,
-        server.refused,
-        is_signed(call.messages, request.ledger),
-    )
+    work = _work(at, call, size, request)
+    if at.policy.server == "auto":
+        from ..server.ways import cheapest  # noqa: PLC0415 - for those who leave the choice
+
+        best = cheapest(costs_of(at, work, request))
+        if best is None or best.name not in _WAYS:
+            return None, "the prices are unknown" if best is None else f"{best.name} costs least: {best}"
+        work = replace(work, way=_WAYS[best.name])
     found = asked(work)
     if isinstance(found, str):
         return None, found
@@ -181,6 +179,54 @@ def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow
     server.unanswered += made.is_pass
     at.own.refs[kept.ref] = True
     return made, ""
+
+
+_WAYS: dict[str, Way] = {"on the server, in the call": "call", "on demand": "pass"}
+"""The server's ways by the names of their costs."""
+
+
+def _work(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Work:
+    """Return what a compaction asks of the server."""
+    from ..server.translate import Work  # noqa: PLC0415 - numpy comes with the first plan
+
+    server, plan = at.server, request.decide()
+    return Work(
+        plan,
+        request.costs(plan.target),
+        at.policy,
+        "pass" if at.policy.server == "pass" else "call",
+        server.prompt or size.prompt,
+        size.beside,
+        at.settings.budget(*size.fixed).trigger + size.beside,
+        at.settings.limits.input_budget,
+        server.standing(request.ledger),
+        request.instructions,
+        server.refused,
+        is_signed(call.messages, request.ledger),
+    )
+
+
+def costs_of(at: Memory, work: Work, request: CompactionRequest) -> tuple[WayCost, ...]:
+    """Return what each way to carry out a compaction costs."""
+    from ..server.ways import Market, ways  # noqa: PLC0415 - for those who ask
+
+    settings = at.settings
+    writer = settings.writer
+    author = (
+        getattr(writer, "model", None) or getattr(writer, "cheap", "") or CHEAP[settings.model.provider != "anthropic"]
+    )
+    market = Market(settings.model, settings.model_id, at.rates(), author, request.cached)
+    return ways(replace(work, way="call"), replace(work, way="pass"), market)
+
+
+def ways_of(at: Memory, call: Call) -> tuple[WayCost, ...]:
+    """Return what each way to compact these messages costs; none where nothing can leave."""
+    call, ledger = at.resume(call)
+    size = at.look(call, ledger)
+    request = at.request(call, copies=False)
+    if not request.decide().edits:
+        return ()
+    return costs_of(at, replace(_work(at, call, size, request), prompt=size.prompt), request)
 
 
 def _stored(request: CompactionRequest, view: View) -> str | None:

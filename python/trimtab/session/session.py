@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
+    from ..server.ways import WayCost
     from .call import Fitted, Size, When
     from .memory import Memory
     from .provider_count import ProviderCount
@@ -335,6 +336,26 @@ class Session:
         request = self._memory.request(call, target=target_of(target_tokens, target_share), copies=False)
         request.check()
         return request.decide() if span is None else request.of_span(*span)
+
+    def ways(
+        self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None
+    ) -> tuple[WayCost, ...]:
+        """Return what compacting these messages costs: here offline, here by a model, and on the provider's server.
+
+        A way that is none says why. Prices are those of the model tables; the cache and the growth of the prompt are
+        those of the recorded usage. Empty where nothing can leave. ``server="auto"`` takes the cheapest.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        from .on_server import ways_of  # noqa: PLC0415 - for those who ask
+
+        return ways_of(self._memory, _call(messages, system, tools))
 
     def stats(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Stats:
         """Return the messages of each of the policy's zones, and how full the window is.

@@ -16,7 +16,7 @@ from ..messages.surrogates import CODE
 from ..models.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Unpack
 
     from ..messages.types import AnyMessage
@@ -28,7 +28,7 @@ class Problem:
     """A finding.
 
     Attributes:
-        index: position of the message.
+        index: position of the message; -1 for a parameter of the request.
         block: position of the block in it, None if the whole message is meant.
         code: short name of the rule.
         message: the provider's own words, with ids filled in.
@@ -45,7 +45,9 @@ class Problem:
 
     @property
     def path(self) -> str:
-        """The place, as ``messages[3].content[0]``."""
+        """The place, as ``messages[3].content[0]``; ``request`` for a parameter beside the messages."""
+        if self.index < 0:
+            return "request"
         return f"messages[{self.index}]" + (f".content[{self.block}]" if self.block is not None else "")
 
     def error(self, more: str = "") -> MessageError:
@@ -146,6 +148,8 @@ class RequestOptions(TypedDict, total=False):
         betas: the request's beta flags; None, the default, if they are unknown, which allows what a flag allows.
         container: the container that the request names, an id or a dict with one; None, the default, if it names none.
         original: the transcript before it was edited: thinking, compactions and stored items are compared with it.
+        request: the keywords of the call, as ``Fitted.request`` has them: what it asks of the provider's server
+            (``context_management``, ``compaction``) is checked too; None, the default, asks nothing. For ``validate``.
     """
 
     model: str | Model | None
@@ -158,6 +162,7 @@ class RequestOptions(TypedDict, total=False):
     betas: Iterable[str] | None
     container: object
     original: Sequence[AnyMessage] | None
+    request: Mapping[str, Any] | None
 
 
 BETAS = {
@@ -212,7 +217,7 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
         messages: in the provider's shape.
         provider: ``anthropic``, ``openai_chat``, ``openai_responses``, ``bedrock`` or ``gemini``.
         **options: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools``,
-            ``betas``, ``container`` and ``original``, as ``RequestOptions`` describes them.
+            ``betas``, ``container``, ``original`` and ``request``, as ``RequestOptions`` describes them.
 
     Raises:
         TypeError: messages is no list or tuple, or an option is unknown.
@@ -232,6 +237,10 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
         halves = _lone_surrogates(messages, provider)
     except MessageError as error:
         return [Problem(error.index or 0, None, "malformed", f"{error.path}: {error.args[0]}", error.hint)]
+    if (request := options.get("request")) is not None:
+        from .parameters import findings  # noqa: PLC0415 - for calls that may ask the provider's server
+
+        problems = [*problems, *(Problem(*finding) for finding in findings(request, messages, provider))]
     return sorted([*problems, *halves], key=lambda problem: problem.index) if halves else problems
 
 

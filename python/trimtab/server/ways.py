@@ -1,0 +1,148 @@
+"""What a compaction costs in each way: here offline, here by a model, and on the provider's server.
+
+Each way is repeated whenever the prompt has grown to the trigger again. Its cost is that of one such cycle, a call:
+
+    (once + rewrite + calls * kept * (after + trigger) / 2) / calls,    calls = (trigger - after) / growth
+
+``once`` is what the pass itself bills, ``rewrite`` what writing the rest to the cache anew costs, ``kept`` the price of a
+token that stays, a call, as in ``planning.savings``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .._repr import short
+from ..models.prices import priced
+from .translate import Work, asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..models.model import Model
+    from ..planning.savings import Rates
+
+GROWTH = 2_000
+"""Tokens by which a prompt is taken to grow a call, where no usage tells."""
+
+OFFLINE, MODEL, CALL, ON_DEMAND = "here, offline", "here, by a model", "on the server, in the call", "on demand"
+
+
+@dataclass(frozen=True, slots=True)
+class WayCost:
+    """The cost of one way to compact.
+
+    Attributes:
+        name: ``here, offline``, ``here, by a model``, ``on the server, in the call`` or ``on demand``.
+        author: the model that writes the summary; empty without one.
+        after: tokens of the prompt after it; a summary is taken at the policy's limit, here and on the server.
+        once: US dollars of the pass that makes the summary; NaN if a price is unknown.
+        rewrite: US dollars of writing what stays to the provider's cache anew.
+        a_call: US dollars a call over a whole cycle, as above; NaN if a price is unknown.
+        calls: calls until the next compaction.
+        why: why this way is none; empty if it is one.
+    """
+
+    __repr__ = short
+
+    name: str
+    author: str = ""
+    after: int = 0
+    once: float = math.nan
+    rewrite: float = math.nan
+    a_call: float = math.nan
+    calls: float = math.nan
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Return the cost on one line."""
+        if self.why:
+            return f"{self.name:26} no: {self.why}"
+        if math.isnan(self.a_call):
+            return f"{self.name:26} {self.after:>9,} tokens; the model's prices are unknown"
+        money = f"${self.once:.4f} once, ${self.rewrite:.4f} for the cache, ${self.a_call:.4f} a call"
+        return f"{self.name:26} {self.after:>9,} tokens; {money}{f' ({self.author})' if self.author else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """What the ways are compared by.
+
+    Attributes:
+        model: the session's model.
+        model_id: its id.
+        rates: the cost of a prompt's tokens from call to call.
+        author: the model that would write a summary here; its price is the way's.
+        cached: tokens of the prompt in the provider's cache; 0 if unknown.
+    """
+
+    model: Model
+    model_id: str
+    rates: Rates
+    author: str
+    cached: int = 0
+
+    def of(self, name: str, work: Work, after: int, once: float, written: int, author: str = "") -> WayCost:  # noqa: PLR0917
+        """Return the cost of a way that leaves ``after`` tokens, of which ``written`` go to the cache anew."""
+        rates, unit = self.rates, self.rates.dollars / 1_000_000
+        rewrite = written * rates.rewritten * unit
+        calls = max((work.trigger - after) / (rates.growth or GROWTH), 1.0)
+        a_call = (once + rewrite) / calls + rates.kept * unit * (after + max(work.trigger, after)) / 2
+        return WayCost(name, author, after, once, rewrite, a_call, calls)
+
+    def price(self, model: str, fresh: int, cached: int, output: int) -> float:
+        """Return the US dollars of one request; NaN if a price is unknown."""
+        usage = {"input_tokens": fresh, "cache_read_input_tokens": cached, "output_tokens": output}
+        return priced({**usage}, model).get("cost", math.nan)
+
+
+def ways(in_call: Work, on_demand: Work, market: Market) -> tuple[WayCost, ...]:
+    """Return the cost of each way to carry out a plan; those that are none say why.
+
+    Args:
+        in_call: the plan, and what it asks of the server in the model's own call.
+        on_demand: the same, in a request of its own.
+        market: prices and rates.
+    """
+    return tuple(_each(in_call, on_demand, market))
+
+
+def _each(in_call: Work, on_demand: Work, market: Market) -> Iterator[WayCost]:
+    plan, zone = in_call.plan, in_call.plan.zone()
+    beside = in_call.prompt - in_call.costs.ledger.total
+    after, rewrite = plan.tokens_after + beside, plan.savings.rewrite if plan.savings else 0
+    summary = getattr(zone, "max_tokens", 0)
+    yield market.of(OFFLINE, in_call, after, 0.0, rewrite + summary)
+    if not summary:
+        yield WayCost(MODEL, why="the plan has no summary")
+    else:
+        read = int(in_call.costs.per_message[zone.start : zone.stop].sum()) if zone else 0
+        once = market.price(market.author, read, 0, summary)
+        yield market.of(MODEL, in_call, after, once, rewrite + summary, market.author)
+    yield from _on_server(CALL, in_call, market, summary, rewrite)
+    yield from _on_server(ON_DEMAND, on_demand, market, summary, rewrite)
+
+
+def _on_server(name: str, work: Work, market: Market, summary: int, rewrite: int) -> Iterator[WayCost]:
+    """Yield the cost of a way on the server: its pass is billed at the session's own model."""
+    found = asked(work)
+    if isinstance(found, str):
+        yield WayCost(name, why=found)
+        return
+    call = found[0]
+    after = work.prompt - call.clears
+    if not summary:
+        yield market.of(name, work, after, 0.0, rewrite)
+        return
+    read = int(work.costs.ledger.per_message[: call.cut].sum()) + work.fixed if call.is_pass else work.prompt
+    held = min(market.cached, read)
+    once = market.price(market.model_id, read - held, held, summary)
+    yield market.of(name, work, after, once, after - work.fixed, market.model_id)
+
+
+def cheapest(found: Iterable[WayCost]) -> WayCost | None:
+    """Return the way that costs least a call; None where the prices are unknown."""
+    known = [way for way in found if not way.why and not math.isnan(way.a_call)]
+    return min(known, key=lambda way: way.a_call, default=None)
