@@ -44,6 +44,9 @@ from . import (
     report as report,
 )
 from . import (
+    server as server,
+)
+from . import (
     session as session,
 )
 from . import (

@@ -8,23 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..validity.parameters import CLEAR_RESULTS, CLEAR_THINKING, COMPACT, COMPACTING, EDITING, ON_DEMAND
 from .call import Clearing, ServerCall
-
-EDITING = "context-management-2025-06-27"
-"""Beta flag of the edits that clear."""
-
-COMPACTING = "compact-2026-01-12"
-"""Beta flag of the edit that compacts in a call."""
-
-ON_DEMAND = "compact-2026-09-04"
-"""Beta flag of a request for a compaction alone."""
-
-CLEAR_RESULTS, CLEAR_THINKING, COMPACT = "clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"
-EDITS = (CLEAR_THINKING, CLEAR_RESULTS, COMPACT)
-"""Types of edits, in the order in which a request lists them: the one of thinking comes first."""
-
-LEAST_TRIGGER = 50_000
-"""Fewest tokens of a prompt that ``compact_20260112`` takes as its trigger."""
 
 
 def clearing(asked: Clearing, uses: int, *, clears: int = 0) -> ServerCall:

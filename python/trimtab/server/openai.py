@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from .call import ServerCall
 
-LEAST_THRESHOLD = 1_000
-"""Fewest tokens that ``compact_threshold`` takes."""
-
 
 def compacting(threshold: int, clears: int) -> ServerCall:
     """Return the parameters with which the server compacts in the model's call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .anthropic import CLEAR_THINKING
+from ..validity.parameters import CLEAR_THINKING
 
 MOST_TEXT = 20_000
 """Characters of an error's text that are read."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..ledger.columns import Kind, Role
 from ..planning.edits import Cut, Drop, Mend, Prune, Summarize, Truncate
 from ..planning.stages.keep import Turns
+from ..validity.parameters import CLEAR_THINKING, COMPACT, LEAST
 from . import anthropic, openai
 from .call import Clearing, ServerCall, Way
 
@@ -134,7 +135,7 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
         least if least < tokens else 0,
         tuple(skip),
         tuple(sorted({names[of_row[row]] for row in changed})),
-        0 if anthropic.CLEAR_THINKING in work.refused else _thinking(work),
+        0 if CLEAR_THINKING in work.refused else _thinking(work),
     )
     return anthropic.clearing(made, len(calls), clears=tokens), made
 
@@ -183,15 +184,15 @@ def _summary(work: Work, zone: Summarize) -> tuple[ServerCall, Clearing | None] 
         return f"the prompt has {now:,} tokens: the server reads all of it before it summarizes"
     trigger = min(work.trigger, now)
     if not is_anthropic:
-        return openai.compacting(max(trigger, openai.LEAST_THRESHOLD), clears), None
-    if now < anthropic.LEAST_TRIGGER:
-        return f"{anthropic.COMPACT} takes no trigger below {anthropic.LEAST_TRIGGER:,} tokens"
+        return openai.compacting(max(trigger, LEAST["compact_threshold"]), clears), None
+    if now < LEAST[COMPACT]:
+        return f"{COMPACT} takes no trigger below {LEAST[COMPACT]:,} tokens"
     if work.signed:
-        return f"a signed compaction is in the list: the provider takes it together with no {anthropic.COMPACT}"
+        return f"a signed compaction is in the list: the provider takes it together with no {COMPACT}"
     kept = None
     if work.clearing:
         kept = anthropic.clearing(work.clearing, len(uses(costs.kind, costs.ledger.pair)))
-    return anthropic.compacting(max(trigger, anthropic.LEAST_TRIGGER), work.instructions, clears, kept), None
+    return anthropic.compacting(max(trigger, LEAST[COMPACT]), work.instructions, clears, kept), None
 
 
 def _cut(costs: Costs, stop: int, *, roles_differ: bool) -> int:

@@ -4,8 +4,8 @@ Each way is repeated whenever the prompt has grown to the trigger again. Its cos
 
     (once + rewrite + calls * kept * (after + trigger) / 2) / calls,    calls = (trigger - after) / growth
 
-``once`` is what the pass itself bills, ``rewrite`` what writing the rest to the cache anew costs, ``kept`` the price of a
-token that stays, a call, as in ``planning.savings``.
+``once`` is what the pass itself bills, ``rewrite`` what writing the rest to the cache anew costs, ``kept`` the price of
+a token that stays, a call, as in ``planning.savings``.
 """
 
 from __future__ import annotations

@@ -269,8 +269,8 @@ def recorded(at: Memory, value: object) -> Flow[None]:
 
 def unserved(at: Memory, error: object) -> Flow[bool]:
     """Return whether an error refuses what the last request asked of the server; then it is asked no more."""
-    from ..server.anthropic import CLEAR_THINKING  # noqa: PLC0415 - loaded with the first refused call
-    from ..server.refusal import refused, refuses_thinking  # noqa: PLC0415
+    from ..server.refusal import refused, refuses_thinking  # noqa: PLC0415 - loaded with the first refused call
+    from ..validity.parameters import CLEAR_THINKING  # noqa: PLC0415
 
     server, words = at.server, refused(error)
     if server.sent is not None and server.sent.is_pass and not words and _status(error) in {400, 404, 405, 422, 501}:

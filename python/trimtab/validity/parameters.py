@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 Finding = tuple[int, None, str, str, str]
 """A problem's fields; -1 in place of a message's position."""
 
-_CLEAR, _THINKING, _COMPACT = "clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"
-_EDITS = (_THINKING, _CLEAR, _COMPACT)
-_FLAGS = {_CLEAR: "context-management-2025-06-27", _THINKING: "context-management-2025-06-27"}
-_FLAGS[_COMPACT] = "compact-2026-01-12"
-_ON_DEMAND = "compact-2026-09-04"
+CLEAR_RESULTS, CLEAR_THINKING, COMPACT = "clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"
+EDITS = (CLEAR_THINKING, CLEAR_RESULTS, COMPACT)
+"""Types of Anthropic's edits, in the order in which a request lists them: the one of thinking comes first."""
+
+EDITING, COMPACTING, ON_DEMAND = "context-management-2025-06-27", "compact-2026-01-12", "compact-2026-09-04"
+"""Beta flags: of the edits that clear, of the one that compacts in a call, of a request for a compaction alone."""
+
+LEAST = {COMPACT: 50_000, "compact_threshold": 1_000}
+"""Fewest tokens of a trigger, by the edit or the parameter that has it."""
+
+_FLAGS = {CLEAR_RESULTS: EDITING, CLEAR_THINKING: EDITING, COMPACT: COMPACTING}
 _OF_REPLY = ("stop_sequences", "output_format")
-LEAST = {_COMPACT: 50_000, "compact_threshold": 1_000}
-"""Least tokens of a trigger."""
 
 
 def findings(request: Mapping[str, Any], messages: Sequence[AnyMessage], provider: str) -> list[Finding]:
@@ -68,9 +72,9 @@ def _of_edits(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Ite
     types, flags = [edit.get("type") for edit in edits], _flags(request)
     for place, (edit, kind) in enumerate(zip(edits, types, strict=True)):
         where = f"context_management.edits.{place}"
-        if kind not in _EDITS:
+        if kind not in EDITS:
             words = f"{where}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
-            yield "unknown_edit", f"{words}: {', '.join(map(repr, _EDITS))}", "take one of these"
+            yield "unknown_edit", f"{words}: {', '.join(map(repr, EDITS))}", "take one of these"
             continue
         if _FLAGS[kind] not in flags:
             words = "context_management: Extra inputs are not permitted"
@@ -86,7 +90,7 @@ def _of_edit(where: str, edit: Mapping[str, Any]) -> Iterator[tuple[str, str, st
     kind, least = edit["type"], LEAST.get(edit["type"], 0)
     for name in ("trigger", "keep", "clear_at_least"):
         held = edit.get(name)
-        if held is None or (name == "keep" and held == "all" and kind == _THINKING):
+        if held is None or (name == "keep" and held == "all" and kind == CLEAR_THINKING):
             continue
         tokens = held.get("value") if isinstance(held, Mapping) else None
         floor = least if name == "trigger" else 0
@@ -99,16 +103,16 @@ def _together(
     request: Mapping[str, Any], types: list[Any], messages: Sequence[AnyMessage]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield what is wrong with edits beside each other, beside thinking, and beside a compaction in the list."""
-    if _THINKING in types:
-        if types[0] != _THINKING:
-            words = f"`{_THINKING}` must be the first edit of context_management.edits"
+    if CLEAR_THINKING in types:
+        if types[0] != CLEAR_THINKING:
+            words = f"`{CLEAR_THINKING}` must be the first edit of context_management.edits"
             yield "thinking_edit_not_first", words, "put it first"
         thinking = request.get("thinking")
         if not isinstance(thinking, Mapping) or thinking.get("type") not in {"enabled", "adaptive"}:
-            words = f"`{_THINKING}` strategy requires `thinking` to be enabled or adaptive"
+            words = f"`{CLEAR_THINKING}` strategy requires `thinking` to be enabled or adaptive"
             yield "thinking_edit_without_thinking", words, "leave the edit out, or switch thinking on"
-    if _COMPACT in types and any(signed for signed, _ in _compactions(messages)):
-        words = f"a `compaction` block that was asked for on demand cannot be combined with {_COMPACT}"
+    if COMPACT in types and any(signed for signed, _ in _compactions(messages)):
+        words = f"a `compaction` block that was asked for on demand cannot be combined with {COMPACT}"
         yield "compaction_mixed", words, "leave the edit out, and go on asking for compactions on demand"
 
 
@@ -124,9 +128,9 @@ def _of_pass(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Iter
     if not isinstance(asked, Mapping) or asked.get("type") != "summarize":
         words = "compaction.type: Input should be 'summarize'"
         yield "compaction_type", words, 'send {"type": "summarize"}'
-    if _ON_DEMAND not in _flags(request):
+    if ON_DEMAND not in _flags(request):
         words = "compaction: Extra inputs are not permitted"
-        yield "beta_missing", words, f"send the beta flag {_ON_DEMAND}, which compaction needs"
+        yield "beta_missing", words, f"send the beta flag {ON_DEMAND}, which compaction needs"
     if request.get("context_management") is not None:
         words = "`compaction` cannot be combined with `context_management`"
         yield "compaction_with_edits", words, "leave context_management out of this request"
