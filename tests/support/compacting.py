@@ -269,4 +269,11 @@ def _of_pass(messages):
 def _events(answer):
     """The events of a stream, a compaction's among them."""
     more = {"usage": answer["usage"], "context_management": answer.get("context_management")}
-    yield from ({**event, **(more if event["type"] == "message_delta" else {})} for event in events(answer))
+    for event in events(answer):
+        block = event.get("content_block", {})
+        yield {**event, **(more if event["type"] == "message_delta" else {})} | (
+            {"content_block": {**block, "content": None}} if block.get("type") == "compaction" else {}
+        )
+        if block.get("type") == "compaction":
+            delta = {"type": "compaction_delta", "content": block["content"]}
+            yield {"type": "content_block_delta", "index": event["index"], "delta": delta}

@@ -31,8 +31,8 @@ COPIES = ("copy", "with_options")
 """Methods of a client that return a client with other options, which is guarded too."""
 
 
-ENDS = ("content_block_stop", "response.output_item.done")
-"""Events of a stream that bring a whole block, or a whole item."""
+BRINGS = ("content_block_start", "response.output_item.done")
+"""Events of a stream that bring a block, which deltas fill, or a whole item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +255,11 @@ class _Tally:
                 self.usage |= usage.model_dump(exclude_none=True)
             self.management = getattr(holder, "context_management", None) or self.management
         block = getattr(event, "content_block", None) or getattr(event, "item", None)
-        if getattr(event, "type", "") in ENDS and getattr(block, "type", "") == "compaction":
-            self.content.append(block)
+        if getattr(event, "type", "") in BRINGS and getattr(block, "type", "") == "compaction":
+            self.content.append(cast("Any", block).model_dump(exclude_none=True))
+        delta = getattr(event, "delta", None)
+        if getattr(delta, "type", "") == "compaction_delta" and self.content:
+            self.content[-1] |= cast("Any", delta).model_dump(exclude_none=True) | {"type": "compaction"}
 
     def answer(self) -> object:
         """Return the answer as far as a session reads it; None without a usage."""

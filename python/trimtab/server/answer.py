@@ -58,15 +58,15 @@ def server_answer(value: object) -> ServerAnswer | None:
     whole = [block for block in found if _holds(block)]
     edits = _get(_get(value, "context_management"), "applied_edits")
     applied = tuple(plain([*edits])) if isinstance(edits, list | tuple) else ()
-    alone = bool(whole) and _stands_alone(value, blocks)
+    alone, passes = bool(whole) and _stands_alone(value, blocks), _passes(usage)
     return ServerAnswer(
         usage,
         _in_place(blocks, of_message=output is None) if alone else (),
-        bool(whole),
+        bool(whole or (passes and not found)),
         bool(found) and not whole,
         sum(_tokens(edit.get("cleared_input_tokens")) for edit in applied) if edits is not None else None,
         applied,
-        _passes(usage),
+        passes,
         "\n".join(block["content"] for block in whole if isinstance(block.get("content"), str)),
     )
 

@@ -170,6 +170,9 @@ def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow
         kept = yield from archived(request, plan)
         if isinstance(kept, str):
             return None, kept
+        if kept.request.instructions != request.instructions:  # the hook's
+            renewed = asked(replace(work, instructions=kept.request.instructions))
+            made = made if isinstance(renewed, str) else renewed[0]
         if not made.is_pass:
             view = at.standin.view
             told = None if view is None else _stored(request, view)

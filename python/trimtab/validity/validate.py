@@ -165,6 +165,9 @@ class RequestOptions(TypedDict, total=False):
     request: Mapping[str, Any] | None
 
 
+PREFILLS = ("prefill_not_supported", "final_assistant_whitespace")
+"""Codes of problems of a list that ends with the assistant."""
+
 BETAS = {
     "clear_at": ("mid-conversation-system-clear-at-",),
     "output_config": ("mid-conversation-output-config-",),
@@ -240,6 +243,8 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
     if (request := options.get("request")) is not None:
         from .parameters import findings  # noqa: PLC0415 - for calls that may ask the provider's server
 
+        if request.get("compaction"):  # the list may end with the assistant: nothing is written behind it
+            problems = [problem for problem in problems if problem.code not in PREFILLS]
         problems = [*problems, *(Problem(*finding) for finding in findings(request, messages, provider))]
     return sorted([*problems, *halves], key=lambda problem: problem.index) if halves else problems
 

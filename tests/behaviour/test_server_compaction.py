@@ -1,0 +1,216 @@
+"""Agents whose provider's server compacts: no request is refused, nothing is lost, pins stay, and the bills agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support.models import CLAUDE_BOUND
+from support.served import LEAST, Played, play, play_openai
+from trimtab import Compactor, Model, Verdict, validate
+from trimtab.events import FellBack, ServerCompacted
+from trimtab.models.model import Price
+from trimtab.validity import parameters
+
+OPUS = "claude-opus-4-6"
+FLAGS = (
+    "Unexpected value(s) `compact-2026-09-04`, `context-management-2025-06-27`, `compact-2026-01-12` for the "
+    "`anthropic-beta` header. Please consult our documentation at docs.anthropic.com or try again without the header."
+)
+TURNS = 120
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(parameters.LEAST, parameters.COMPACT, LEAST)
+
+
+@pytest.fixture
+def encode(tiktoken_encoding: Any) -> Any:
+    return tiktoken_encoding("o200k_base").encode_ordinary
+
+
+def sound(played: Played) -> None:
+    """Nothing was refused, over the window, lost, or without the pinned rule."""
+    assert played.server.refused == []
+    assert played.lost == []
+    assert played.server.did["without the rule"] == 0
+
+
+@pytest.mark.parametrize("model", [OPUS, CLAUDE_BOUND])
+@pytest.mark.parametrize("way", ["call", "pass", "auto"])
+def test_an_agent_of_anthropics_sdk(way: str, model: str) -> None:
+    played = play(way, TURNS, model)
+    sound(played)
+    did = played.server.did
+    assert did["on demand" if way == "pass" else "in a call"] or did["cleared"]
+    assert played.server.largest <= played.server.window
+    assert not played.told["FellBack"]
+    for name, tokens in played.server.usage.items():
+        assert played.spent[name] == tokens
+    billed = sum(entry["cache_read_input_tokens"] for entry in played.server.passes)
+    assert played.spent["pass cache_read_input_tokens"] == billed
+
+
+@pytest.mark.parametrize("kind", ["stream", "async"])
+@pytest.mark.parametrize("way", ["call", "pass"])
+def test_streams_and_coroutines(kind: str, way: str) -> None:
+    played = play(way, 60, OPUS, kind=kind)
+    sound(played)
+    assert played.told["ServerCompacted"]
+
+
+@pytest.mark.parametrize("way", ["call", "pass"])
+def test_an_agent_of_openais_sdk(way: str, encode: Any) -> None:
+    played = play_openai(way, TURNS, encode)
+    sound(played)
+    assert played.server.model.findings == []
+    assert played.server.did["on demand" if way == "pass" else "in a call"] >= 2
+    assert played.spent["input_tokens"] == played.server.usage["input_tokens"]
+
+
+@pytest.mark.parametrize("way", ["call", "pass"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "context_management: Extra inputs are not permitted",
+        "compaction: Extra inputs are not permitted",
+        FLAGS,
+    ],
+)
+def test_a_server_that_refuses_is_asked_once(words: str, way: str, caplog: pytest.LogCaptureFixture) -> None:
+    played = play(way, 80, OPUS, refuses=words)
+    assert played.server.refused == [words]
+    assert played.lost == []
+    assert played.told["FellBack"] == 1
+    assert played.told["Compacted"]
+    assert "is not asked to compact any more" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("way", "words"), [("pass", "Not Found"), ("call", "Unknown parameter: 'context_management'.")]
+)
+def test_a_gateway_without_the_endpoint(way: str, words: str, encode: Any) -> None:
+    played = play_openai(way, 80, encode, refuses=words)
+    assert played.server.refused == [words]
+    assert played.told["FellBack"] == 1
+    assert played.told["Compacted"]
+
+
+def chat(turns: int) -> list[dict[str, Any]]:
+    said = [("user", "ask"), ("assistant", "answer")]
+    return [{"role": role, "content": f"{what} {n}; " * 300 + "."} for n in range(turns) for role, what in said][:-1]
+
+
+def compaction(**more: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 0, "output_tokens": 0, "iterations": [{"type": "compaction", "input_tokens": 9}]}
+    block = {"type": "compaction", "content": "so far", "signature": "s"}
+    return {"usage": usage, "content": [block], "stop_reason": "compaction"} | more
+
+
+def asked(way: str = "pass", **options: Any) -> tuple[Compactor, list[dict[str, Any]], list[Any]]:
+    events: list[Any] = []
+    known: dict[str, Any] = {"window": 60_000, "max_output": 6_000, "provider": "anthropic", "server": way}
+    cm = Compactor(OPUS, listeners=[events.append], **known | options)
+    messages = next(made for n in range(2, 900) if cm.count(made := chat(n)) > cm.budget().trigger + 500)
+    return cm, messages, events
+
+
+def test_the_loop_of_a_request_of_its_own() -> None:
+    cm, messages, events = asked()
+    fitted = cm.fit(messages)
+    assert fitted.server is not None
+    assert validate(fitted.messages, provider="anthropic", request=fitted.request, in_flight=True) == []
+    cut = len(fitted.messages)
+    cm.record(compaction())
+    after = cm.fit(messages)
+    assert after.server is None
+    assert [*after.messages[1:]] == messages[cut:]
+    assert after.messages[0]["content"][0] == {"type": "compaction", "content": "so far", "signature": "s"}
+    assert after.resumed_ref == fitted.server.ref
+    assert cm.restore(fitted.server.ref) == messages
+    (event,) = events
+    assert isinstance(event, ServerCompacted)
+    assert (event.ref, event.summary, [*event.usage]) == (
+        fitted.server.ref,
+        "so far",
+        [{"type": "compaction", "input_tokens": 9}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (compaction(content=[{"type": "compaction", "content": None}]), "its compaction failed"),
+        (
+            compaction(content=[{"type": "text", "text": "hello"}], stop_reason="end_turn"),
+            "the answer is no compaction",
+        ),
+    ],
+)
+def test_a_compaction_that_failed_is_done_here(answer: Any, why: str) -> None:
+    cm, messages, events = asked()
+    assert cm.fit(messages).server is not None
+    cm.record(answer)
+    assert events == [FellBack("server", why, "here")]
+    fitted = cm.fit(messages)
+    assert fitted.server is None
+    assert fitted.compaction is not None
+
+
+def test_answers_that_never_come_end_it() -> None:
+    cm, messages, _ = asked()
+    assert [cm.fit(messages).server is None for _ in range(4)] == [False, False, True, True]
+
+
+def test_a_hook_refuses_and_instructs() -> None:
+    cm, messages, _ = asked(pre_compact=lambda _: Verdict(refuse="not now"))
+    fitted = cm.fit(messages)
+    assert fitted.server is None
+    assert fitted.compaction is None
+    assert "not now" in fitted.reason
+    cm, messages, _ = asked(pre_compact=lambda _: Verdict(instructions="Keep the names."))
+    assert cm.fit(messages).request["compaction"] == {"type": "summarize", "instructions": "Keep the names."}
+
+
+def test_nothing_is_asked_where_compact_here_says_so() -> None:
+    cm, messages, _ = asked()
+    cm.compact_here("the user wants it")
+    assert cm.fit(messages).server is None
+
+
+def test_a_named_session_goes_on_in_another_process(tmp_path: Any) -> None:
+    archive = f"sqlite:///{tmp_path}/a.db"
+    cm, messages, _ = asked(archive=archive)
+    session = cm.session("s")
+    fitted = session.fit(messages)
+    assert fitted.server is not None
+    session.record(compaction())
+    later, _, _ = asked(archive=archive)
+    again = later.session("s").fit(messages)
+    assert again.server is None
+    assert again.resumed_ref == fitted.server.ref
+    assert again.messages[0]["content"][0]["signature"] == "s"
+
+
+def test_what_each_way_costs() -> None:
+    cm, messages, _ = asked("auto")
+    found = {way.name: way for way in cm.ways(messages)}
+    assert [*found] == ["here, offline", "here, by a model", "on the server, in the call", "on demand"]
+    assert not any(way.why for way in found.values())
+    assert all(way.a_call > 0 for way in found.values())
+    assert found["here, offline"].once == 0 < found["on demand"].once
+    assert found["here, by a model"].a_call > found["here, offline"].a_call
+    best = min(found.values(), key=lambda way: way.a_call)
+    assert (cm.fit(messages).server is not None) == best.name.startswith("on ")
+    assert "a call" in str(best)
+    assert cm.ways(messages[:3]) == ()
+
+
+def test_an_unknown_price_is_compacted_here() -> None:
+    model = replace(Model.named(OPUS), price=Price())
+    cm = Compactor(model, window=60_000, max_output=6_000, provider="anthropic", server="auto")
+    messages = next(made for n in range(2, 900) if cm.count(made := chat(n)) > cm.budget().trigger + 500)
+    assert cm.fit(messages).server is None

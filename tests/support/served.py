@@ -1,0 +1,136 @@
+"""Agents whose provider's server compacts: one for each SDK, through the wrapped client, against a strict server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import anthropic
+import openai
+
+import trimtab
+from support import compacting, compacting_openai
+from support.agents import MODEL as GPT_MODEL
+from support.agents import OPTIONS, Model, look
+from support.agents import RULE as GPT_RULE
+from support.simulated import Beginner, serving
+from support.strict import SYSTEM, TOOLS, canonical, spoken
+from trimtab.adapters.anthropic import wrap
+from trimtab.adapters.openai import wrap as wrap_openai
+from trimtab.validity import parameters
+
+WINDOW, OUTPUT = 40_000, 4_000
+LEAST = 10_000
+"""Least trigger of a compaction in a call, on both sides: these talks are shorter than the provider's 50,000."""
+
+LOOK = {"type": "function", "name": "look", "description": "Look", "strict": False}
+LOOK["parameters"] = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+
+@dataclass
+class Played:
+    """What came of a run.
+
+    Attributes:
+        server: the server.
+        events: what the library told.
+        lost: messages that are neither in the agent's list nor restorable.
+        spent: billed tokens of the calls and of the server's passes, by the library's account.
+    """
+
+    server: Any
+    events: list[Any] = field(default_factory=list)
+    lost: list[Any] = field(default_factory=list)
+    spent: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def told(self) -> Counter[str]:
+        """How often each event was told."""
+        return Counter(type(event).__name__ for event in self.events)
+
+
+def play(way: Any, turns: int, model: str, *, kind: str = "create", refuses: Any = None, **options: Any) -> Played:
+    """Let an agent of Anthropic's SDK work for so many turns; ``kind`` is ``create``, ``stream`` or ``async``."""
+    known = {"window": WINDOW, "max_output": OUTPUT, "provider": "anthropic", "server": way} | options
+    server = compacting.Compacting(model, known["window"] - OUTPUT, least=parameters.LEAST[parameters.COMPACT])
+    server.refuses, played = refuses, Played(server)
+    agent, turned = Beginner(False, lambda _, output: output, (5, 20, 40)), 0
+    with serving(server) as url:
+        cm = trimtab.Compactor(model, listeners=[played.events.append], **known)
+        cm.session("s").pin(compacting.RULE)
+        made = anthropic.AsyncAnthropic if kind == "async" else anthropic.Anthropic
+        client = wrap(made(api_key="k", base_url=url, max_retries=0), cm, session="s")
+        asked = {
+            "model": model,
+            "max_tokens": OUTPUT,
+            "system": SYSTEM,
+            "tools": TOOLS,
+            "thinking": {"type": "adaptive"},
+        }
+        said: dict[int, Any] = {}
+        with asyncio.Runner() as runner:
+            while turned < turns:
+                agent.goes_on()
+                said |= {id(message): message for message in agent.messages}
+                reply = _ask(client, kind, runner, asked | {"messages": agent.messages})
+                agent.answered(reply)
+                _charge(played, reply.usage)
+                turned += 1
+        for event in played.events:
+            if isinstance(event, trimtab.events.ServerCompacted):
+                for each in event.usage:
+                    played.spent.update({f"pass {name}": n for name, n in each.items() if type(n) is int})
+        held = {_plain(message) for message in agent.messages}
+        for one in cm.session("s").history(limit=None):
+            held.update(map(_plain, cm.archive.load(one.ref)))
+        played.lost = [message for message in said.values() if _plain(message) not in held]
+    return played
+
+
+def _ask(client: Any, kind: str, runner: asyncio.Runner, asked: dict[str, Any]) -> Any:
+    if kind == "async":
+        return runner.run(client.beta.messages.create(**asked))
+    if kind == "stream":
+        with client.beta.messages.stream(**asked) as stream:
+            return stream.get_final_message()
+    return client.beta.messages.create(**asked)
+
+
+def _charge(played: Played, usage: Any) -> None:
+    for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"):
+        played.spent[name] += getattr(usage, name, 0) or 0
+
+
+def _plain(message: Any) -> bytes:
+    return canonical([message["role"], *(block for _, block in spoken([message]))])
+
+
+def play_openai(way: Any, turns: int, encode: Any, *, refuses: Any = None, **options: Any) -> Played:
+    """Let an agent of OpenAI's SDK work for so many turns."""
+    model = Model(encode, lowered=OPTIONS["window"])
+    played = Played(compacting_openai.Compacting(model, refuses))
+    known = {"provider": "openai_responses", "server": way, **OPTIONS, **options}
+    with serving(played.server) as url:
+        cm = trimtab.Compactor(GPT_MODEL, listeners=[played.events.append], **known)
+        cm.session("s").pin(GPT_RULE)
+        client = wrap_openai(openai.OpenAI(api_key="k", base_url=url, max_retries=0), cm, session="s")
+        items: list[Any] = [{"role": "user", "content": f"{GPT_RULE} Look at many things."}]
+        asked = {"model": GPT_MODEL, "tools": [LOOK], "instructions": "Be an agent.", "store": False}
+        for n in range(turns):
+            reply = client.responses.create(input=items, **asked)
+            items += [item.model_dump(exclude_none=True) for item in reply.output]
+            calls = [item for item in reply.output if item.type == "function_call"]
+            for call in calls:
+                output = look(**json.loads(call.arguments))
+                items.append({"type": "function_call_output", "call_id": call.call_id, "output": output})
+            if not calls:
+                items.append({"role": "user", "content": f"go on {n}"})
+            played.spent["input_tokens"] += reply.usage.input_tokens
+        held = {canonical(item) for item in items}
+        for one in cm.session("s").history(limit=None):
+            held.update(map(canonical, cm.archive.load(one.ref)))
+        played.lost = [item for item in items if canonical(item) not in held]
+    return played
