@@ -72,8 +72,8 @@ class Compacting(Strict):
 
     def wrong(self, body, betas):
         """The provider's words for what it would refuse; None for a request that it takes."""
-        messages = body["messages"]
-        for finding in check(messages, "anthropic", prefill=False, thinking=None if self.binds else True):
+        messages, thinks = body["messages"], None if self.binds else True
+        for finding in check(messages, "anthropic", prefill=bool(body.get("compaction")), thinking=thinks):
             where, code, what = finding.split(": ", 2)
             return f"{where}: {WORDS.get(code, code)} ({what})"
         beside = {key: body.get(key) for key in ("system", "tools")}

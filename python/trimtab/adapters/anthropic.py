@@ -1,13 +1,14 @@
-"""Anthropic's SDK: a client whose calls fit the model's window."""
+"""Anthropic's SDK: a client whose calls fit the model's window, a middleware that does the same, its tool runner."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .clients import Endpoint, Guard
+from .sessions import Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
     from ..models.model import Model
     from ..session.compactor import Compactor
@@ -44,3 +45,59 @@ def wrap(
         ValueError: an option has an unknown value.
     """
     return Guard(ENDPOINTS, "messages", model, session, options).guarded(client)
+
+
+def middleware(
+    model: str | Model | Compactor | None = None,
+    *,
+    session: str | Callable[[Mapping[str, Any]], str] | None = None,
+    **options: Any,
+) -> Any:
+    """Return a middleware whose client's calls fit the model's window: ``Anthropic(middleware=[middleware(...)])``.
+
+    It does what ``wrap`` does, inside of the SDK's own retries, for clients that are made elsewhere. The usage of a
+    streamed answer is not read: the session counts itself.
+
+    Args:
+        model: as in ``wrap``.
+        session: as in ``wrap``.
+        **options: keywords of a new ``Compactor``.
+    """
+    from .anthropic_middleware import FittingMiddleware  # noqa: PLC0415 - the SDK is loaded where it is used
+
+    return FittingMiddleware(Guard(ENDPOINTS, "messages", model, session, options))
+
+
+def compacting(runner: Any, model: str | Model | Compactor, **options: Any) -> Iterator[Any]:
+    """Yield the messages of a tool runner, which compacts on the provider's server when the prompt is due for it.
+
+    ``runner.compact_before_next_turn()`` is called by the tokens of the billed prompt, past the policy's trigger. The
+    beta flag ``compact-2026-09-04`` is the caller's to send (``betas=``). For a runner whose conversation the server
+    holds too, of which no client sees the whole list.
+
+    Args:
+        runner: of ``client.beta.messages.tool_runner``.
+        model: an id, a ``Model``, or a ``Compactor``.
+        **options: keywords of a new ``Compactor``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+    """
+    from .anthropic_middleware import Due  # noqa: PLC0415
+
+    due = Due(Sessions(model, {"provider": "anthropic", **options} if isinstance(model, str) else options))
+    for message in runner:
+        yield message
+        if due(message):
+            runner.compact_before_next_turn()
+
+
+async def acompacting(runner: Any, model: str | Model | Compactor, **options: Any) -> AsyncIterator[Any]:
+    """Yield the messages of an asynchronous tool runner like ``compacting``."""
+    from .anthropic_middleware import Due  # noqa: PLC0415
+
+    due = Due(Sessions(model, {"provider": "anthropic", **options} if isinstance(model, str) else options))
+    async for message in runner:
+        yield message
+        if due(message):
+            runner.compact_before_next_turn()

@@ -91,11 +91,11 @@ class Guard:
         send = kind.post.__get__(made)
 
         def post(path: str, **given: Any) -> Any:
-            call = self._call(path, given)
+            call = self.call(path, given)
             return send(path, **given) if call is None else call.send(send)
 
         async def apost(path: str, **given: Any) -> Any:
-            call = self._call(path, given)
+            call = self.call(path, given)
             return await (send(path, **given) if call is None else call.asend(send))
 
         def copied(*args: Any, **options: Any) -> Any:
@@ -108,11 +108,11 @@ class Guard:
             raise TypeError(f"{kind.__name__} sends its calls past its post: this release of the SDK cannot be wrapped")
         return made
 
-    def _call(self, path: str, given: dict[str, Any]) -> _Call | None:
+    def call(self, path: str, given: dict[str, Any]) -> _Call | None:
         """Return a model call; None for another request, and where the server holds the conversation."""
         endpoint, body = self._endpoints.get(path.partition("?")[0]), given.get("body")
-        if endpoint is None or not isinstance(body, dict):
-            return None
+        if endpoint is None or not isinstance(body, dict) or _given(body.get("compaction")):
+            return None  # a compaction that the caller asks for reads the list as it is
         if held := [name for name in endpoint.held if _given(body.get(name))]:
             if not self._warned:
                 log.warning("the server holds a conversation (%s=): nothing of it is compacted", held[0])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agents import RunHooks
 from agents.run import ModelInputData
 
+from ..server.ways import ON_DEMAND
 from .sessions import Sessions, opening
 
 if TYPE_CHECKING:
@@ -261,3 +262,36 @@ def tools_of(agent: Any) -> list[dict[str, Any]] | None:
         about = getattr(handoff, "tool_description", None) or getattr(handoff, "handoff_description", None) or ""
         tools.append({"type": "function", "name": name, "description": about, "parameters": {}})
     return tools or None
+
+
+def compacts_when_due(model: str | Model | Compactor, **options: Any) -> Callable[[dict[str, Any]], bool]:
+    """Return the decision of the SDK's ``OpenAIResponsesCompactionSession``: by tokens and money, not by items.
+
+    For ``should_trigger_compaction=``. The SDK's own decision compacts from ten items on, whatever they hold. This one
+    does so past the policy's trigger, if what leaves is worth more until the next time than the server's pass costs;
+    past the input budget in any case.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``.
+        **options: keywords of a new ``Compactor``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+
+    Examples:
+        >>> due = compacts_when_due("gpt-5.5")
+        >>> due({"session_items": [{"role": "user", "content": "hello"}] * 40})
+        False
+    """
+    sessions = Sessions(model, options, "openai_responses")
+
+    def is_due(context: dict[str, Any]) -> bool:
+        items = context["session_items"]
+        session = sessions.compactor.session()
+        pressed = session.size(items).pressure
+        if not pressed.is_past_trigger or pressed.is_danger:
+            return bool(pressed.is_danger)
+        way = next((way for way in session.ways(items) if way.name == ON_DEMAND), None)
+        return way is None or way.pays is not False
+
+    return is_due

@@ -42,6 +42,7 @@ class WayCost:
         rewrite: US dollars of writing what stays to the provider's cache anew.
         a_call: US dollars a call over a whole cycle, as above; NaN if a price is unknown.
         calls: calls until the next compaction.
+        saved: US dollars that the removed tokens would cost until then; NaN if a price is unknown.
         why: why this way is none; empty if it is one.
     """
 
@@ -54,7 +55,15 @@ class WayCost:
     rewrite: float = math.nan
     a_call: float = math.nan
     calls: float = math.nan
+    saved: float = math.nan
     why: str = ""
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether what leaves is worth more until the next compaction than this one costs; None if unknown."""
+        if self.why or math.isnan(self.a_call):
+            return None
+        return self.saved > self.once + self.rewrite
 
     def __str__(self) -> str:
         """Return the cost on one line."""
@@ -90,7 +99,8 @@ class Market:
         rewrite = written * rates.rewritten * unit
         calls = max((work.trigger - after) / (rates.growth or GROWTH), 1.0)
         a_call = (once + rewrite) / calls + rates.kept * unit * (after + max(work.trigger, after)) / 2
-        return WayCost(name, author, after, once, rewrite, a_call, calls)
+        saved = max(work.prompt - after, 0) * rates.kept * unit * calls
+        return WayCost(name, author, after, once, rewrite, a_call, calls, saved)
 
     def price(self, model: str, fresh: int, cached: int, output: int) -> float:
         """Return the US dollars of one request; NaN if a price is unknown."""
