@@ -54,6 +54,14 @@ def test_an_agent_of_anthropics_sdk(way: str, model: str) -> None:
     assert played.spent["pass cache_read_input_tokens"] == billed
 
 
+@pytest.mark.parametrize("way", ["call", "pass"])
+def test_faults_and_another_model_in_the_middle(way: str) -> None:
+    played = play(way, TURNS, OPUS, faults=0.05, then=CLAUDE_BOUND)
+    sound(played)
+    assert played.server.met
+    assert played.told["ServerCompacted"]
+
+
 @pytest.mark.parametrize("kind", ["stream", "async"])
 @pytest.mark.parametrize("way", ["call", "pass"])
 def test_streams_and_coroutines(kind: str, way: str) -> None:

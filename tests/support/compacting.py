@@ -9,9 +9,11 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from random import Random
 
 from werkzeug import Request, Response
 
+import trimtab
 from support.checker import THINKING, check
 from support.loopback import Reply
 from support.simulated import events
@@ -36,6 +38,8 @@ class Compacting(Strict):
         usage: usage of the calls.
         did: how often it cleared, compacted in a call and on demand, and how many prompts lacked the rule.
         signatures: what each compaction stands for, by its text: the state behind which later thinking stands.
+        faults: share of requests that are answered with 429 or 529.
+        met: how often, by status.
     """
 
     refuses: object = None
@@ -45,11 +49,23 @@ class Compacting(Strict):
     did: Counter = field(default_factory=Counter)
     signatures: dict = field(default_factory=dict)
     before: list = field(default_factory=list)
-    bodies: list = field(default_factory=list)
+    faults: float = 0.0
+    met: Counter = field(default_factory=Counter)
+    chance: Random = field(default_factory=lambda: Random(3))
 
     def __call__(self, environ, start):
         request = Request(environ)
+        if self.chance.random() < self.faults:
+            status = self.chance.choice((429, 529))
+            self.met[status] += 1
+            told = {"type": "error", "error": {"type": "overloaded_error", "message": "try again"}}
+            return Reply(told, status, {"retry-after-ms": "1"}).response()(environ, start)
         return self.handle(request)(environ, start)
+
+    def becomes(self, model):
+        """Go on as another model."""
+        self.model, self.binds = model, trimtab.Model.named(model).binds_thinking
+        self.counts = trimtab.Compactor(model)
 
     def handle(self, request):
         body = json.loads(request.get_data(cache=False))

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anthropic
@@ -52,42 +53,63 @@ class Played:
         return Counter(type(event).__name__ for event in self.events)
 
 
-def play(way: Any, turns: int, model: str, *, kind: str = "create", refuses: Any = None, **options: Any) -> Played:
-    """Let an agent of Anthropic's SDK work for so many turns; ``kind`` is ``create``, ``stream`` or ``async``."""
+def play(
+    way: Any,
+    turns: int,
+    model: str,
+    *,
+    kind: str = "create",
+    refuses: Any = None,
+    faults: float = 0.0,
+    then: str = "",
+    **options: Any,
+) -> Played:
+    """Let an agent of Anthropic's SDK work for so many turns.
+
+    Args:
+        way: what the Compactor's ``server`` is.
+        turns: calls of the model.
+        model: the model.
+        kind: ``create``, ``stream`` or ``async``.
+        refuses: what the server says to a request that asks it to compact.
+        faults: share of requests that are answered with 429 or 529.
+        then: another model, which takes over in the middle.
+        **options: the Compactor's.
+    """
     known = {"window": WINDOW, "max_output": OUTPUT, "provider": "anthropic", "server": way} | options
     server = compacting.Compacting(model, known["window"] - OUTPUT, least=parameters.LEAST[parameters.COMPACT])
-    server.refuses, played = refuses, Played(server)
-    agent, turned = Beginner(False, lambda _, output: output, (5, 20, 40)), 0
-    with serving(server) as url:
-        cm = trimtab.Compactor(model, listeners=[played.events.append], **known)
-        cm.session("s").pin(compacting.RULE)
-        made = anthropic.AsyncAnthropic if kind == "async" else anthropic.Anthropic
-        client = wrap(made(api_key="k", base_url=url, max_retries=0), cm, session="s")
-        asked = {
-            "model": model,
-            "max_tokens": OUTPUT,
-            "system": SYSTEM,
-            "tools": TOOLS,
-            "thinking": {"type": "adaptive"},
-        }
-        said: dict[int, Any] = {}
-        with asyncio.Runner() as runner:
-            while turned < turns:
-                agent.goes_on()
-                said |= {id(message): message for message in agent.messages}
-                reply = _ask(client, kind, runner, asked | {"messages": agent.messages})
-                agent.answered(reply)
-                _charge(played, reply.usage)
-                turned += 1
-        for event in played.events:
-            if isinstance(event, trimtab.events.ServerCompacted):
-                for each in event.usage:
-                    played.spent.update({f"pass {name}": n for name, n in each.items() if type(n) is int})
+    server.refuses, server.faults, played = refuses, faults, Played(server)
+    agent, said = Beginner(False, lambda _, output: output, (5, 20, 40)), {}
+    with serving(server) as url, TemporaryDirectory() as folder, asyncio.Runner() as runner:
+        known["archive"] = f"sqlite:///{folder}/archive.db"
+        cm, client = _client(model, url, kind, played, known)
+        for turn in range(turns):
+            if then and turn == turns // 2:
+                model = then
+                server.becomes(model)
+                cm.close()
+                cm, client = _client(model, url, kind, played, known)
+            agent.goes_on()
+            said |= {id(message): message for message in agent.messages}
+            asked = {"model": model, "system": SYSTEM, "tools": TOOLS, "messages": agent.messages}
+            reply = _ask(client, kind, runner, asked | {"max_tokens": OUTPUT, "thinking": {"type": "adaptive"}})
+            agent.answered(reply)
+            _charge(played, reply.usage)
+        _charge_passes(played)
         held = {_plain(message) for message in agent.messages}
         for one in cm.session("s").history(limit=None):
             held.update(map(_plain, cm.archive.load(one.ref)))
         played.lost = [message for message in said.values() if _plain(message) not in held]
+        cm.close()
     return played
+
+
+def _client(model: str, url: str, kind: str, played: Played, known: dict[str, Any]) -> tuple[trimtab.Compactor, Any]:
+    """A Compactor whose session has a pin, and a client that it guards."""
+    cm = trimtab.Compactor(model, listeners=[played.events.append], **known)
+    cm.session("s").pin(compacting.RULE)
+    made = anthropic.AsyncAnthropic if kind == "async" else anthropic.Anthropic
+    return cm, wrap(made(api_key="k", base_url=url, max_retries=9), cm, session="s")
 
 
 def _ask(client: Any, kind: str, runner: asyncio.Runner, asked: dict[str, Any]) -> Any:
@@ -102,6 +124,12 @@ def _ask(client: Any, kind: str, runner: asyncio.Runner, asked: dict[str, Any]) 
 def _charge(played: Played, usage: Any) -> None:
     for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"):
         played.spent[name] += getattr(usage, name, 0) or 0
+
+
+def _charge_passes(played: Played) -> None:
+    for event in played.events:
+        for each in event.usage if isinstance(event, trimtab.events.ServerCompacted) else ():
+            played.spent.update({f"pass {name}": n for name, n in each.items() if type(n) is int})
 
 
 def _plain(message: Any) -> bytes:
@@ -128,7 +156,8 @@ def play_openai(way: Any, turns: int, encode: Any, *, refuses: Any = None, **opt
                 items.append({"type": "function_call_output", "call_id": call.call_id, "output": output})
             if not calls:
                 items.append({"role": "user", "content": f"go on {n}"})
-            played.spent["input_tokens"] += reply.usage.input_tokens
+            _charge(played, reply.usage)
+        _charge_passes(played)
         held = {canonical(item) for item in items}
         for one in cm.session("s").history(limit=None):
             held.update(map(canonical, cm.archive.load(one.ref)))
