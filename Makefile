@@ -163,9 +163,6 @@ bench-open: .venv/open
 	@$(INSTALL) --wheel $@ .venv/built/*.whl
 	@touch $@
 
-bench-server: .venv/dev .venv/release # agents whose provider's server compacts, beside the same compacted here
-	@PYTHONPATH=tests $(PYTHON) benches/server_compaction.py $(ARGS)
-
 bench-open-prompts: .venv/open .venv/templates # whole prompts of open models, beside transformers
 	@.venv/templates/bin/python benches/open_prompts.py $(ARGS)
 

@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import argparse
 import collections
+import sys
+from pathlib import Path
 
 import tiktoken
 from tiktoken_ext import openai_public
 
 import trimtab
-from support.models import CLAUDE_BOUND, GPT
-from support.served import LEAST, WINDOW, Played, play, play_openai
 from trimtab._core import Counter
 from trimtab.models.prices import priced
 from trimtab.validity import parameters
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from support.models import CLAUDE_BOUND, GPT
+from support.served import LEAST, WINDOW, Played, play, play_openai
 
 OPUS = "claude-opus-4-6"
 WAYS = (("", "here, offline"), ("call", "in the call"), ("pass", "on demand"), ("auto", "the cheapest"))
