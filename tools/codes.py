@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -20,6 +21,9 @@ SHARED = {
 }
 """Files with rules of several providers, or of one with another name."""
 
+PARAMETERS = ROOT / "python" / "trimtab" / "validity" / "parameters.py"
+"""The rules for what a request asks of the provider's server."""
+
 ALSO = {"bedrock": {"prefill_unsupported", "final_assistant_whitespace", "too_many_cache_control"}}
 """Codes of rules that a provider shares with another, in that provider's file."""
 
@@ -32,9 +36,25 @@ def codes(source: str) -> set[str]:
     return found
 
 
+def of_parameters() -> dict[str, set[str]]:
+    """The problem codes of a request's parameters, by provider: those of Anthropic's functions, and of the others."""
+    given: dict[str, set[str]] = {name: set() for name in PROVIDERS}
+    for function in ast.parse(PARAMETERS.read_text()).body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        texts = (node.value for node in ast.walk(function) if isinstance(node, ast.Yield) and node.value)
+        found = {text.elts[0].value for text in texts if isinstance(text, ast.Tuple)}
+        given["openai_responses" if function.name == "_of_responses" else "anthropic"] |= found
+    for other in ("openai_chat", "bedrock", "gemini"):
+        given[other].add("unknown_parameter")
+    return given
+
+
 def table() -> str:
     """A row a code, a column a provider."""
-    given: dict[str, set[str]] = {name: set(ALSO.get(name, ())) for name in PROVIDERS}
+    given = of_parameters()
+    for name, more in ALSO.items():
+        given[name] |= more
     for path in sorted(RULES.glob("*.rs")):
         for provider in SHARED.get(path.stem, (path.stem,)):
             given[provider] |= codes(path.read_text())

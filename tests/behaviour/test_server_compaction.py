@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from support.models import CLAUDE_BOUND
 from support.served import LEAST, Played, play, play_openai
-from trimtab import Compactor, Model, Verdict, validate
+from trimtab import Compactor, Verdict, validate
 from trimtab.events import FellBack, ServerCompacted
-from trimtab.models.model import Price
 from trimtab.validity import parameters
 
 OPUS = "claude-opus-4-6"
@@ -215,10 +213,3 @@ def test_what_each_way_costs() -> None:
     assert (cm.fit(messages).server is not None) == best.name.startswith("on ")
     assert "a call" in str(best)
     assert cm.ways(messages[:3]) == ()
-
-
-def test_an_unknown_price_is_compacted_here() -> None:
-    model = replace(Model.named(OPUS), price=Price())
-    cm = Compactor(model, window=60_000, max_output=6_000, provider="anthropic", server="auto")
-    messages = next(made for n in range(2, 900) if cm.count(made := chat(n)) > cm.budget().trigger + 500)
-    assert cm.fit(messages).server is None

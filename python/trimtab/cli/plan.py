@@ -280,3 +280,5 @@ def _explained(found: Previewed, transcript: Transcript) -> Iterator[str]:
         yield str(found.plan.savings).splitlines()[1].strip()
     yield f"counted by     {cm.counter.explain()}"
     yield budget.explain(found.next_prompt.terms.messages, max(found.next_prompt.terms.beyond, 0))
+    for way in cm.ways(transcript.messages, system=system, tools=tools):
+        yield f"{'compacted':14} {way}"

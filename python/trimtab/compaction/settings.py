@@ -11,7 +11,7 @@ from ..messages.envelope import BRIEF_BELOW, wrap
 from ..models.model import SOURCES, Model
 from ..models.provider import Provider
 from ..planning.budget import Budget, Terms
-from ..planning.policy import Policy
+from ..planning.policy import Policy, Server
 from ..planning.stages.sizes import PLACEHOLDER
 from ..policies import POLICIES
 from ..validity.validate import Rules, rules_of
@@ -298,13 +298,21 @@ def _shape(provider: str | None) -> Provider | None:
     return cast("Provider | None", provider)
 
 
+ON_SERVER: dict[str, Server] = {"server": "call", "auto": "auto"}
+"""Names of the default policy, carried out by the provider's server where it can, or where that costs least."""
+
+
 def _policy(policy: str | Policy, knobs: Mapping[str, Any]) -> Policy:
-    if not isinstance(policy, Policy) and policy not in POLICIES:
-        msg = f"unknown policy {policy!r}, known are {', '.join(POLICIES)}"
+    if not isinstance(policy, Policy) and policy not in POLICIES and policy not in ON_SERVER:
+        msg = f"unknown policy {policy!r}, known are {', '.join((*POLICIES, *ON_SERVER))}"
         raise ValueError(msg)
+    if not isinstance(policy, Policy) and policy in ON_SERVER:
+        policy = replace(POLICIES["default"], server=ON_SERVER[policy])
     found = policy if isinstance(policy, Policy) else POLICIES[policy]
     if not knobs:
         return found
     from ..config import configure  # noqa: PLC0415 - most Compactors change no field of their policy
 
+    if isinstance(server := knobs.get("server"), bool):
+        knobs = {**knobs, "server": "call" if server else ""}
     return configure("policy", knobs, found)

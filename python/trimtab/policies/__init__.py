@@ -2,12 +2,10 @@
 
 from .agentpg import POLICY as AGENTPG
 from .agentpg_summarization import POLICY as AGENTPG_SUMMARIZATION
-from .auto import POLICY as AUTO
 from .default import POLICY as DEFAULT
 from .drop import POLICY as DROP
 from .goat import POLICY as GOAT
 from .opencode import POLICY as OPENCODE
-from .server import POLICY as SERVER
 from .spec09 import POLICY as SPEC09
 from .sven import POLICY as SVEN
 from .sven_narrative import POLICY as SVEN_NARRATIVE
@@ -24,8 +22,6 @@ POLICIES = {
         SVEN,
         SVEN_NARRATIVE,
         OPENCODE,
-        SERVER,
-        AUTO,
     )
 }
 """Preset by name, for ``Compactor(policy=...)`` and the command line."""

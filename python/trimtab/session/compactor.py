@@ -59,7 +59,7 @@ class Compactor:
             file (``learn``), the framework's profile of the model (``learn_window``), our own table, public tables.
             ``explain`` says which.
         max_output: tokens kept free for the answer; at most 32,000 of the model's where it is not given.
-        policy: a preset's name, or a ``Policy``.
+        policy: a preset's name, or a ``Policy``; ``server`` and ``auto`` are ``default`` with that ``server``.
         trigger_share: share of the input budget past which compaction is due: the policy's ``trigger.share``, with the
             policy's own way to count (``agentpg`` and ``spec09`` divide by the whole window). None leaves this and the
             next five as the policy has them.
@@ -153,7 +153,7 @@ class Compactor:
             "max_result_tokens": max_result_tokens,
             "keep_tag": keep_tag,
             "background": background,
-            "server": ("call" if server else "") if isinstance(server, bool) else server,
+            "server": server,
         }
         name, writer = open_summarizer(summarizer)
         settings = Settings.of(
@@ -180,9 +180,8 @@ class Compactor:
             self._awaits.setdefault("fit", "the counting client")
         self._settings = settings
         self.model = settings.model_id
-        self._archive = Opener(archive)
+        self._archive, self._stated = Opener(archive), Stated()
         self._handler = EffectHandler(self._archive, writer, pre_compact or noop, Listeners(listeners))
-        self._stated = Stated()
         self._session = Session(Memory(settings, self._handler, stated=self._stated), self._awaits)
 
     def session(self, id: str | None = None, state: Mapping[str, Any] | None = None) -> Session:

@@ -20,13 +20,13 @@ from ..errors import MessageError, SummaryError
 from ..messages.objects import InputMessages
 from ..planning.due import due, pressure
 from .fit import asked, capped, rescue, thinned, too_heavy, wanted
-from .on_server import ask, put_back
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.request import CompactionRequest
     from ..compaction.result import Compaction
     from ..ledger.columns import Ledger
+    from ..server.call import ServerCall
     from .call import Call, Fitted, Size, When
     from .memory import Memory
 
@@ -41,30 +41,27 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     """
     begun = at.begin(call, when, turn)
     call, ledger = at.resume(begun)
-    asks = bool(at.settings.policy.server) and not at.server.why
-    if asks:
-        call, ledger = yield from put_back(at, begun, call, ledger)
+    if asks := at.asks_server:
+        call, ledger = yield from _put_back(at, begun, call, ledger)
     since = at.known(ledger)
     try:
         crowded = _verify(at, call, ledger, since)
     except MessageError as error:
         raise call.located(error) from error.__cause__
-    policy, done = at.settings.policy, None
+    policy, done, waits = at.settings.policy, None, ""
     trigger, cap = policy.trigger, policy.ingest
     if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(ledger):
         call, ledger, done = yield from capped(at, begun, call, ledger, since)
     size, estimate = at.size(call, ledger), policy.counter
     if estimate is not None and estimate.asks and at.settings.count_with is not None:
         size = yield from _asked(at, call, size, when)
-    waits = ""
     if trigger.background and trigger.auto and trigger.nears(size.terms):
         call, size, done, waits = yield from _beside(at, call, when, size, done)
-    if asks:
-        size = at.server.less(at, size, ledger)
+    size = at.server.less(policy, size, ledger) if asks else size
     pressed = size.pressure
     request, reason = yield from _due(at, call, when, size, passes=waits)
     if request is not None and asks:
-        server, request = yield from ask(at, call, size, request, here=crowded or done is not None)
+        server, request = yield from _served(at, call, size, request, here=crowded or done is not None)
         if server is not None:
             return at.fitted(call, ledger.provider, None, "; ".join(server.does), server)
     if request is None and crowded:
@@ -78,10 +75,26 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     at.edited |= done is not None
     if at.pressed and (rest := at.rest(size, reason)) is not None:
         yield rest
-    explains = any(pressed) or (crowded and done is None)
-    call = call if done is None else call.compacted(call.messages)
+    told = _explained(size, reason) if any(pressed) or (crowded and done is None) else ""
     kept = at.server.keeps(ledger) if asks and done is None else None
-    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "", kept)
+    call = call if done is None else call.compacted(call.messages)
+    return at.fitted(call, ledger.provider, done, told, kept)
+
+
+def _put_back(at: Memory, begun: Call, call: Call, ledger: Ledger) -> Flow[tuple[Call, Ledger]]:
+    """Return the call and its ledger, with pins put back that the provider's own compaction stands for."""
+    from .server_answers import put_back  # noqa: PLC0415 - for those who ask the provider's server
+
+    return (yield from put_back(at, begun, call, ledger))
+
+
+def _served(
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool
+) -> Flow[tuple[ServerCall | None, CompactionRequest]]:
+    """Return what the provider's server is asked to do for a compaction, or None; and the compaction for here."""
+    from .ask_server import ask  # noqa: PLC0415 - for those who ask the provider's server
+
+    return (yield from ask(at, call, size, request, here=here))
 
 
 def _compacted(

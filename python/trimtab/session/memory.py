@@ -229,6 +229,11 @@ class Memory:
         """The model's window in tokens, of the best source that is known by now."""
         return self.settings.model.window
 
+    @property
+    def asks_server(self) -> bool:
+        """Whether the provider's server is asked to compact, where it can."""
+        return bool(self.settings.policy.server) and not self.server.why
+
     def scan(self, messages: Sequence[AnyMessage]) -> Ledger:
         """Return the ledger of the messages.
 
@@ -561,8 +566,7 @@ class Memory:
         if resumed is not None:
             ledger = scan(resumed, settings.counter, ledger.provider)
         messages = inputs if resumed is None else resumed
-        if plan is not None and plan.digest != ledger.digest:
-            raise PlanError("the plan was made for another transcript; make a new one for these messages")
+        _check_plan(plan, ledger)
         ledger, rendered = framed(ledger, resumed or taken, settings.counter, call.system, call.tools)
         fixed = rendered or fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
@@ -591,7 +595,7 @@ class Memory:
             rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
             most_bytes=settings.most_bytes(ledger.provider, self.beside.bytes(call.system, call.tools)),
-            cleared={} if plan else self.server.cleared(ledger),
+            cleared={} if plan or self.server.clearing is None else self.server.cleared(ledger),
         )
 
     def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
@@ -719,6 +723,12 @@ class Memory:
         if server is None:
             return Fitted(messages, compaction, reason, ref, make_request=make)
         return Fitted(messages, compaction, reason, ref, server, lambda: server.merged(make()))
+
+
+def _check_plan(plan: Plan | None, ledger: Ledger) -> None:
+    """Reject a plan of another transcript."""
+    if plan is not None and plan.digest != ledger.digest:
+        raise PlanError("the plan was made for another transcript; make a new one for these messages")
 
 
 def _waits(rounds: int) -> bool:

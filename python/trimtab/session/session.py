@@ -249,6 +249,10 @@ class Session:
             lines.append(at.counts.last.explain())
         if at.job:
             lines.append(f"{'':14} {at.job.explain()}")
+        if self.policy.server:
+            from .ask_server import explained  # noqa: PLC0415 - for those who ask the server
+
+            lines.extend(explained(at, None if messages is None else _call(messages, system, tools)))
         return "\n".join([*lines, *(at.explain(_call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> int:
@@ -353,7 +357,7 @@ class Session:
         Raises:
             MessageError: a message cannot be read.
         """
-        from .on_server import ways_of  # noqa: PLC0415 - for those who ask
+        from .ask_server import ways_of  # noqa: PLC0415 - for those who ask
 
         return ways_of(self._memory, _call(messages, system, tools))
 
@@ -508,7 +512,7 @@ class Session:
         from .shrink import shrink  # noqa: PLC0415
 
         if self._memory.server.sent is not None:
-            from .on_server import unserved  # noqa: PLC0415
+            from .server_answers import unserved  # noqa: PLC0415
 
             serves = yield from unserved(self._memory, error)
             self._memory.server.sent = None
@@ -548,7 +552,7 @@ class Session:
         if not at.policy.server:
             at.record(_usage_of(usage))
             return
-        from .on_server import recorded  # noqa: PLC0415
+        from .server_answers import recorded  # noqa: PLC0415
 
         flow = recorded(at, usage)
         try:
@@ -563,7 +567,7 @@ class Session:
         if not at.policy.server:
             at.record(_usage_of(usage))
             return
-        from .on_server import recorded  # noqa: PLC0415
+        from .server_answers import recorded  # noqa: PLC0415
 
         flow = recorded(at, usage)
         try:

@@ -78,7 +78,7 @@ def _of_edits(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Ite
             continue
         if _FLAGS[kind] not in flags:
             words = "context_management: Extra inputs are not permitted"
-            yield "beta_missing", words, f"send the beta flag {_FLAGS[kind]}, which {kind} needs"
+            yield "beta_required", words, f"send the beta flag {_FLAGS[kind]}, which {kind} needs"
         yield from _of_edit(where, edit)
     if len({*types}) < len(types):
         yield "edit_repeated", "context_management.edits: an edit type may be given once", "leave the second one out"
@@ -130,7 +130,7 @@ def _of_pass(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Iter
         yield "compaction_type", words, 'send {"type": "summarize"}'
     if ON_DEMAND not in _flags(request):
         words = "compaction: Extra inputs are not permitted"
-        yield "beta_missing", words, f"send the beta flag {ON_DEMAND}, which compaction needs"
+        yield "beta_required", words, f"send the beta flag {ON_DEMAND}, which compaction needs"
     if request.get("context_management") is not None:
         words = "`compaction` cannot be combined with `context_management`"
         yield "compaction_with_edits", words, "leave context_management out of this request"

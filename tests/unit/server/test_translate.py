@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from support.models import CLAUDE_BOUND, GPT
-from trimtab import Compactor
+from trimtab import Compactor, Model
+from trimtab.models.model import Price
 from trimtab.server.translate import cleared_rows, results_of
 
 SYSTEM = "You are an agent."
@@ -173,3 +175,8 @@ def test_thinking_is_cleared_where_older_turns_are_billed_for_it() -> None:
     assert kinds[-1] == "clear_tool_uses_20250919"
     if len(kinds) > 1:  # as models count it
         assert kinds[0] == "clear_thinking_20251015"
+
+
+def test_an_unknown_price_is_compacted_here() -> None:
+    cm = compactor(model=replace(Model.named("claude-opus-4-6"), price=Price()), server="auto")
+    assert cm.fit(past(cm)).server is None

@@ -1,0 +1,177 @@
+"""Asks the provider's server for a compaction that is due, and says what each way costs.
+
+``fit`` decides as it always does. Where the server can carry the plan out, the originals are archived, and the request
+asks for it; what the server cannot do is done here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .._log import log
+from ..messages.objects import plain
+from .on_server import compaction_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..compaction.effects import Flow
+    from ..compaction.request import CompactionRequest
+    from ..compaction.view import View
+    from ..ledger.columns import Ledger
+    from ..server.call import ServerCall, Way
+    from ..server.translate import Work
+    from ..server.ways import WayCost
+    from .call import Call, Size
+    from .memory import Memory
+
+CHEAP = ("claude-haiku-5-5", "gpt-5.4-mini")
+"""Models by which a summary here is priced where no summarizer is chosen: the cheap ones of both providers."""
+
+PATIENCE = 2
+"""Requests for a compaction alone whose answer never came; then it is done here."""
+
+
+def ask(
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool
+) -> Flow[tuple[ServerCall | None, CompactionRequest]]:
+    """Return what asks the server for a compaction that is due, its originals archived; else None, and one for here.
+
+    Args:
+        at: the session.
+        call: the call.
+        size: of its prompt.
+        request: the compaction.
+        here: whether it is done here, whatever the server can do.
+
+    Raises:
+        ArchiveError: the originals cannot be stored.
+        BusyError: another compaction of the named session is under way.
+    """
+    asked, why = (None, "") if here else (yield from _ask(at, call, size, request))
+    if why:
+        log.debug("done here, not by the provider's server: %s", why)
+    return asked, request.here()
+
+
+def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[tuple[ServerCall | None, str]]:
+    """Return what asks the server; or None, and why it is not asked, empty where nothing can leave."""
+    from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
+    from ..server.translate import asked  # noqa: PLC0415
+
+    server, plan = at.server, request.decide()
+    if not plan.edits:
+        return None, ""
+    if size.pressure.is_past_bytes:
+        return None, "the request has too many bytes as it is sent"
+    if server.unanswered >= PATIENCE:
+        server.stop(f"{PATIENCE} requests for a compaction had no answer that record was told of")
+        return None, server.why
+    work = _work(at, call, size, request)
+    if at.policy.server == "auto":
+        from ..server.ways import cheapest  # noqa: PLC0415 - for those who leave the choice
+
+        best = cheapest(costs_of(at, work, request))
+        if best is None or best.name not in _WAYS:
+            return None, "the prices are unknown" if best is None else f"{best.name} costs least: {best}"
+        work = replace(work, way=_WAYS[best.name])
+    found = asked(work)
+    if isinstance(found, str):
+        return None, found
+    made, clearing = found
+    after = server.prompt - made.clears
+    if not made.is_pass and after > at.settings.limits.input_budget:
+        return None, f"the server would leave {after:,} tokens"
+    with at.alone():
+        kept = yield from archived(request, plan)
+        if isinstance(kept, str):
+            return None, kept
+        if kept.request.instructions != request.instructions:  # the hook's
+            renewed = asked(replace(work, instructions=kept.request.instructions))
+            made = made if isinstance(renewed, str) else renewed[0]
+        if not made.is_pass:
+            view = at.standin.view
+            told = None if view is None else _stored(request, view)
+            yield kept.commit(max(request.ledger.total - made.clears, 0), None, told)
+    made = replace(made, ref=kept.ref)
+    server.waiting, server.clearing, server.sent = kept, clearing or work.clearing, made
+    server.unanswered += made.is_pass
+    at.own.refs[kept.ref] = True
+    return made, ""
+
+
+_WAYS: dict[str, Way] = {"on the server, in the call": "call", "on demand": "pass"}
+"""The server's ways by the names of their costs."""
+
+
+def _work(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Work:
+    """Return what a compaction asks of the server."""
+    from ..server.translate import Work  # noqa: PLC0415 - numpy comes with the first plan
+
+    server, plan = at.server, request.decide()
+    return Work(
+        plan,
+        request.costs(plan.target),
+        at.policy,
+        "pass" if at.policy.server == "pass" else "call",
+        server.prompt or size.prompt,
+        size.beside,
+        at.settings.budget(*size.fixed).trigger + size.beside,
+        at.settings.limits.input_budget,
+        server.standing(request.ledger),
+        request.instructions,
+        server.refused,
+        is_signed(call.messages, request.ledger),
+    )
+
+
+def costs_of(at: Memory, work: Work, request: CompactionRequest) -> tuple[WayCost, ...]:
+    """Return what each way to carry out a compaction costs."""
+    from ..server.ways import Market, ways  # noqa: PLC0415 - for those who ask
+
+    settings = at.settings
+    writer = settings.writer
+    author = (
+        getattr(writer, "model", None) or getattr(writer, "cheap", "") or CHEAP[settings.model.provider != "anthropic"]
+    )
+    market = Market(settings.model, settings.model_id, at.rates(), author, request.cached)
+    return ways(replace(work, way="call"), replace(work, way="pass"), market)
+
+
+def ways_of(at: Memory, call: Call) -> tuple[WayCost, ...]:
+    """Return what each way to compact these messages costs; none where nothing can leave."""
+    call, ledger = at.resume(call)
+    size = at.look(call, ledger)
+    request = at.request(call, copies=False)
+    if not request.decide().edits:
+        return ()
+    return costs_of(at, replace(_work(at, call, size, request), prompt=size.prompt), request)
+
+
+def explained(at: Memory, call: Call | None) -> Iterator[str]:
+    """Yield what is done on the server and what here, and what each way costs, a line each."""
+    server = at.server
+    if server.why:
+        yield f"{'done here':14} {server.why}"
+    elif server.sent:
+        yield server.sent.explain()
+    for way in () if call is None else ways_of(at, call):
+        yield f"{'compacted':14} {way}"
+
+
+def _stored(request: CompactionRequest, view: View) -> str | None:
+    from ..compaction.flow import stored_view  # noqa: PLC0415 - a compaction has loaded it
+
+    return stored_view(request, view)
+
+
+def is_signed(messages: Sequence[Any], ledger: Ledger) -> bool:
+    """Return whether the provider's newest compaction was asked for on demand: then it has a signature."""
+    row = compaction_in(ledger)
+    if row is None:
+        return False
+    message: Any = messages[int(ledger.owner[row])]
+    content = message.get("content") if isinstance(message, dict) else getattr(message, "content", None)
+    blocks = plain([*content]) if isinstance(content, list | tuple) else ()
+    return any(block.get("type") == "compaction" and block.get("signature") for block in blocks)

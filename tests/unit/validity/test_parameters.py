@@ -1,0 +1,109 @@
+"""What a provider would refuse about the parameters with which a request asks its server to compact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from codes import of_parameters
+from trimtab import validate
+from trimtab.validity.parameters import CLEAR_RESULTS, CLEAR_THINKING, COMPACT, COMPACTING, EDITING, ON_DEMAND
+
+HELLO = [{"role": "user", "content": "hello"}]
+SIGNED = {"type": "compaction", "content": "so far", "signature": "s"}
+CALL = {"type": "tool_use", "id": "t", "name": "Read", "input": {}}
+BETAS = [EDITING, COMPACTING]
+
+
+def edits(*given: Any, **more: Any) -> dict[str, Any]:
+    return {"context_management": {"edits": [*given]}, "betas": BETAS} | more
+
+
+def trigger(kind: str, tokens: Any) -> dict[str, Any]:
+    return {"type": kind, "trigger": {"type": "input_tokens", "value": tokens}}
+
+
+def alone(**more: Any) -> dict[str, Any]:
+    return {"compaction": {"type": "summarize"}, "betas": [ON_DEMAND]} | more
+
+
+ANTHROPIC: list[tuple[str, dict[str, Any], list[Any]]] = [
+    ("edits_malformed", {"context_management": {"edits": {}}, "betas": BETAS}, HELLO),
+    ("edits_malformed", {"context_management": {"edits": ["clear"]}, "betas": BETAS}, HELLO),
+    ("unknown_edit", edits({"type": "clear_everything"}), HELLO),
+    ("beta_required", edits({"type": CLEAR_RESULTS}, betas=[]), HELLO),
+    ("beta_required", edits({"type": COMPACT}, betas=EDITING), HELLO),
+    ("beta_required", alone(betas=[]), HELLO),
+    ("edit_repeated", edits({"type": CLEAR_RESULTS}, {"type": CLEAR_RESULTS}), HELLO),
+    ("trigger_too_low", edits(trigger(COMPACT, 49_999)), HELLO),
+    ("trigger_too_low", edits(trigger(CLEAR_RESULTS, -1)), HELLO),
+    ("trigger_too_low", edits(trigger(CLEAR_RESULTS, "many")), HELLO),
+    ("trigger_too_low", edits({"type": CLEAR_RESULTS, "keep": 3}), HELLO),
+    (
+        "thinking_edit_not_first",
+        edits({"type": CLEAR_RESULTS}, {"type": CLEAR_THINKING}, thinking={"type": "adaptive"}),
+        HELLO,
+    ),
+    ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}), HELLO),
+    ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}, thinking={"type": "disabled"}), HELLO),
+    ("compaction_mixed", edits({"type": COMPACT}), [{"role": "assistant", "content": [SIGNED]}, *HELLO]),
+    ("signed_compaction_not_first", {}, [*HELLO, {"role": "assistant", "content": [SIGNED]}, *HELLO]),
+    ("compaction_type", alone(compaction={"type": "forget"}), HELLO),
+    ("compaction_with_edits", alone(context_management={"edits": []}), HELLO),
+    ("compaction_with_reply", alone(stop_sequences=["x"]), HELLO),
+    ("compaction_with_reply", alone(tool_choice={"type": "any"}), HELLO),
+    ("compaction_with_reply", alone(output_config={"format": {"type": "json_schema"}}), HELLO),
+    ("compaction_open_call", alone(), [*HELLO, {"role": "assistant", "content": [CALL]}]),
+]
+OPENAI: list[tuple[str, dict[str, Any]]] = [
+    ("edits_malformed", {"context_management": {"type": "compaction"}}),
+    ("unknown_edit", {"context_management": [{"type": "forget"}]}),
+    ("trigger_too_low", {"context_management": [{"type": "compaction", "compact_threshold": 999}]}),
+]
+
+
+@pytest.mark.parametrize(("code", "request_", "messages"), ANTHROPIC)
+def test_each_error_of_anthropics_parameters(code: str, request_: dict[str, Any], messages: list[Any]) -> None:
+    found = validate(messages, provider="anthropic", in_flight=True, request=request_)
+    assert [problem.code for problem in found] == [code]
+    assert found[0].path == "request"
+    assert found[0].message
+    assert found[0].fix
+
+
+@pytest.mark.parametrize(("code", "request_"), OPENAI)
+def test_each_error_of_openais_parameters(code: str, request_: dict[str, Any]) -> None:
+    found = validate(HELLO, provider="openai_responses", request=request_)
+    assert [problem.code for problem in found] == [code]
+
+
+@pytest.mark.parametrize("provider", ["openai_chat", "gemini", "bedrock"])
+def test_other_providers_know_none(provider: Any) -> None:
+    messages = {
+        "gemini": [{"role": "user", "parts": [{"text": "hello"}]}],
+        "bedrock": [{"role": "user", "content": [{"text": "hello"}]}],
+    }
+    request = {"context_management": {"edits": [{"type": COMPACT}]}}
+    found = validate(messages.get(provider, HELLO), provider=provider, request=request)
+    assert [problem.code for problem in found] == ["unknown_parameter"]
+
+
+def test_every_code_has_a_case() -> None:
+    given = of_parameters()
+    assert given["anthropic"] == {code for code, *_ in ANTHROPIC}
+    assert given["openai_responses"] == {code for code, _ in OPENAI}
+
+
+@pytest.mark.parametrize(
+    ("request_", "messages"),
+    [
+        ({}, HELLO),
+        (edits({"type": CLEAR_THINKING, "keep": "all"}, {"type": CLEAR_RESULTS}, thinking={"type": "enabled"}), HELLO),
+        (edits(trigger(COMPACT, 50_000), betas=COMPACTING), HELLO),
+        (alone(), [*HELLO, {"role": "assistant", "content": "yes "}]),
+        ({}, [{"role": "assistant", "content": [SIGNED]}, *HELLO]),
+    ],
+)
+def test_what_is_taken(request_: dict[str, Any], messages: list[Any]) -> None:
+    assert validate(messages, provider="anthropic", request=request_) == []
