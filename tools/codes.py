@@ -43,7 +43,8 @@ def of_parameters() -> dict[str, set[str]]:
         if not isinstance(function, ast.FunctionDef):
             continue
         texts = (node.value for node in ast.walk(function) if isinstance(node, ast.Yield) and node.value)
-        found = {text.elts[0].value for text in texts if isinstance(text, ast.Tuple)}
+        firsts = (text.elts[0] for text in texts if isinstance(text, ast.Tuple))
+        found = {first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)}
         given["openai_responses" if function.name == "_of_responses" else "anthropic"] |= found
     for other in ("openai_chat", "bedrock", "gemini"):
         given[other].add("unknown_parameter")
