@@ -5,6 +5,7 @@
 //! No module depends on Python, opens a file or reads a clock.
 #![forbid(unsafe_code)]
 
+pub mod claude_code;
 mod content;
 pub mod counter;
 pub mod entries;
