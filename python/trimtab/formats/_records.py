@@ -6,6 +6,7 @@ import json
 from codecs import BOM_UTF8
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 LONGEST = 64 << 20
 """Maximum bytes of a value; only the first value of a file may be longer, because it may be the whole file."""
+
+CHUNK = 8 << 20
+"""Bytes of a file that the core takes at once, and of messages that it writes; more for a longer line."""
 
 _WINDOW = 1 << 12
 """Bytes to recover a value from at first: enough for most values, doubled for longer ones."""
@@ -57,6 +61,11 @@ class FileRecord:
                 del self.value
 
 
+def changed() -> MessageError:
+    """Return the error for a file that is not what it was."""
+    return MessageError("changed while it was read", hint="read it while no other program writes to it")
+
+
 def again(file: BinaryIO, offset: int) -> Any:
     """Read a line's value again.
 
@@ -66,12 +75,12 @@ def again(file: BinaryIO, offset: int) -> Any:
     try:
         return parse_line(_line(file, offset))
     except (ValueError, RecursionError) as error:
-        raise MessageError("changed while it was read", hint="read it while no other program writes to it") from error
+        raise changed() from error
 
 
 @dataclass(slots=True, eq=False)
 class Records:
-    """The JSON values of a file in order, with lists split into their entries; for one iteration.
+    """The JSON values of a file in order, with lists split into their entries; for one iteration, or one ``feed``.
 
     One value per line is the fast path. A line that does not parse may hold several values, or begin a value of several
     lines; both are read. A list, or a session in one object, that is cut off or broken keeps its intact entries.
@@ -90,9 +99,21 @@ class Records:
     lines: int = 0
     _counted: int = 0
     _is_unclosed: bool = False
+    _head: list[FileRecord] = field(default_factory=list)
+    _rest: Iterator[FileRecord] | None = None
 
     def __iter__(self) -> Iterator[FileRecord]:
-        """Yield the values with their positions."""
+        """Iterate over the values with their positions, also those that were looked at."""
+        return chain(self._head, self._rest or self._records())
+
+    def look(self) -> Iterator[FileRecord]:
+        """Yield values that remain for the iteration."""
+        self._rest = self._rest or self._records()
+        for record in self._rest:
+            self._head.append(record)
+            yield record
+
+    def _records(self) -> Iterator[FileRecord]:
         file = self.file
         back = file if file.seek(0, 2) > HELD else None
         at, line = self._start(), 1
@@ -115,6 +136,74 @@ class Records:
                     self._counted = line
                     yield FileRecord(line, at, value, back)
             at, line = at + len(raw), line + 1
+
+    def feed(self, lines: _core.ClaudeCodeLines) -> tuple[int, bytes] | None:
+        """Pass the file's lines to the core; return its bytes with their position if they stay in memory.
+
+        The core takes objects that are alone on a line. Other values are read here.
+        """
+        self.skipped, self.found, self.lines, self._counted, self._is_unclosed = [], 0, 0, 0, False
+        self._head.clear()
+        size = self.file.seek(0, 2)
+        is_held = size <= HELD
+        at, line, size = self._start(), 1, size + 1 if is_held else CHUNK
+        held = None
+        while True:
+            start = self.file.seek(at)
+            raw = self.file.read(size)
+            held = held or (start, raw)
+            at, line = self._take(lines, raw, at, line, is_end=len(raw) < size)
+            if len(raw) < size and at >= start + len(raw):
+                return held if is_held else None
+            if at > start:
+                size = max(CHUNK, size if is_held else 0)
+            elif self.found and size >= LONGEST:
+                at, line = self._give(lines, at, line)
+            else:
+                size *= 2
+
+    def _take(self, lines: _core.ClaudeCodeLines, raw: bytes, at: int, line: int, *, is_end: bool) -> tuple[int, int]:
+        """Pass the lines of some bytes to the core; return the next position and its line's number."""
+        start = at
+        while at < start + len(raw):
+            size, passed, found, is_cut = lines.take(raw, at - start, line=line, offset=at, is_end=is_end)
+            at, line = at + size, line + passed
+            if found:
+                self.found, self.lines, self._counted = self.found + found, self.lines + found, line - 1
+            if is_cut:
+                break
+            if at < start + len(raw):
+                at, line = self._give(lines, at, line)
+        return at, line
+
+    def _give(self, lines: _core.ClaudeCodeLines, at: int, line: int) -> tuple[int, int]:
+        """Read the values of a line, and pass them to the core; return the next position and its line's number."""
+        values = self._values(at, line)
+        while True:
+            try:
+                record = next(values)
+            except StopIteration as end:
+                at, line = end.value
+                return at, line
+            try:
+                lines.take_value(json.dumps(record.value), line=record.number, offset=record.offset)
+            except (ValueError, RecursionError):
+                self.skipped.append(Skipped(record.number, record.offset, "nested too deeply"))
+
+    def _values(self, at: int, line: int) -> Generator[FileRecord, None, tuple[int, int]]:
+        """Yield the values of a line and of those that it continues in; return the next position and line number."""
+        raw = self.bytes_at(at, LONGEST if self.found else -1, is_line=True)
+        try:
+            value = parse_line(raw)
+        except (ValueError, RecursionError):
+            return (yield from self._recovered(at, line))
+        yield from self._entries(FileRecord(line, at, value, None))
+        return at + len(raw), line + 1
+
+    def bytes_at(self, at: int, size: int, *, is_line: bool = False) -> bytes:
+        """Return the bytes from a position on, or those of its line."""
+        self.file.seek(at)
+        return self.file.readline(size) if is_line else self.file.read(size)
 
     def _entries(self, record: FileRecord) -> Iterator[FileRecord]:
         """Yield a value, or the entries of a list; count it."""
