@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 64 << 20
 """Maximum bytes of a value; only the first value of a file may be longer, because it may be the whole file."""
 
-CHUNK = 8 << 20
+CHUNK = 1 << 20
 """Bytes of a file that the core takes at once, and of messages that it writes; more for a longer line."""
 
 _WINDOW = 1 << 12

@@ -22,6 +22,7 @@ pub mod ongoing;
 pub mod placeholder;
 pub mod prompt;
 pub mod reread;
+mod seeded;
 pub mod seen;
 pub mod setting;
 pub mod shape;

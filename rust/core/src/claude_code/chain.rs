@@ -1,20 +1,19 @@
 //! The tree of a session's lines, and its branch that is the prompt.
 
-use std::collections::{HashMap, HashSet};
-
 use super::line::{Line, ROOT};
 use super::lines::Lines;
 use super::names::{EMPTY, Name};
+use crate::seeded::{Map, Set};
 use trimtab_tokens::cancel;
 
 /// The lines of the main conversation, by their positions in the file.
 pub struct Tree<'l> {
     lines: &'l [Line],
-    of: &'l HashMap<Name, usize>,
+    of: &'l Map<Name, usize>,
     /// The lines that are sent.
     pub sent: Vec<usize>,
     /// The last line that a compaction kept, by the key of the summary that it follows.
-    tails: HashMap<Name, usize>,
+    tails: Map<Name, usize>,
 }
 
 impl<'l> Tree<'l> {
@@ -32,7 +31,7 @@ impl<'l> Tree<'l> {
 
     /// The lines from the root, or from the last compaction, to the last line.
     pub fn chain(&self, whole: bool) -> Vec<usize> {
-        let (mut taken, mut path) = (HashSet::new(), Vec::new());
+        let (mut taken, mut path) = (Set::default(), Vec::new());
         // Nothing may have followed the lines that the last compaction kept yet.
         let last = self.sent.last().map(|&last| *self.tails.get(&self.lines[last].key).unwrap_or(&last));
         let mut next = last;
@@ -52,7 +51,7 @@ impl<'l> Tree<'l> {
     }
 
     /// The line of a key that is not taken.
-    fn known(&self, key: Name, taken: &HashSet<Name>) -> Option<usize> {
+    fn known(&self, key: Name, taken: &Set<Name>) -> Option<usize> {
         self.of.get(&key).copied().filter(|_| !taken.contains(&key))
     }
 
@@ -60,7 +59,7 @@ impl<'l> Tree<'l> {
     ///
     /// The chain breaks at a missing parent (a session cut in two) and at a cycle. A root that a compaction created
     /// continues with the compacted lines; any other root is the start.
-    fn before(&self, line: &Line, taken: &HashSet<Name>) -> Option<usize> {
+    fn before(&self, line: &Line, taken: &Set<Name>) -> Option<usize> {
         let parent = if line.parent == ROOT { line.logical } else { line.parent };
         if line.parent == ROOT && parent == EMPTY && !line.is_summary {
             return None;

@@ -1,16 +1,15 @@
 //! The lines of the prompt: user lines, responses of several lines, and their results.
 
-use std::collections::{HashMap, HashSet};
-
 use super::fields::Role;
 use super::line::Line;
 use super::names::Name;
+use crate::seeded::{Map, Set};
 use trimtab_tokens::cancel;
 
 /// Lines by the response that they belong to, in the order in which the responses came.
 #[derive(Debug, Default)]
 pub struct Groups {
-    places: HashMap<Name, usize>,
+    places: Map<Name, usize>,
     groups: Vec<Vec<usize>>,
 }
 
@@ -44,17 +43,17 @@ pub struct Collected {
     /// User lines, and the first line of each response.
     pub order: Vec<usize>,
     /// Keys of the lines on the chain.
-    pub keys: HashSet<Name>,
+    pub keys: Set<Name>,
     /// Lines of each response.
     pub parts: Groups,
     /// Lines that answer each response.
     pub results: Groups,
     /// By the number of summaries before them, the lines of which copies stand there.
-    pub copies: HashMap<usize, Vec<usize>>,
+    pub copies: Map<usize, Vec<usize>>,
     /// Response of each call.
-    owners: HashMap<Name, Name>,
+    owners: Map<Name, Name>,
     /// User lines by time, and first lines of responses by id, with the number of summaries before them.
-    stamps: HashMap<Name, (usize, usize)>,
+    stamps: Map<Name, (usize, usize)>,
     summaries: usize,
 }
 

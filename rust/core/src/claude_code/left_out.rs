@@ -1,11 +1,10 @@
 //! What of a file no message holds.
 
-use std::collections::{HashMap, HashSet};
-
 use super::collected::Collected;
 use super::fields::Role;
 use super::lines::Lines;
 use super::names::{EMPTY, Name};
+use crate::seeded::{Map, Set};
 use trimtab_tokens::cancel;
 
 /// A kind of what no message holds: the file's own names, outermost first, and how often it stands there.
@@ -14,7 +13,7 @@ pub type LeftOut = (Vec<Vec<u8>>, usize);
 /// Counts by kind, in the order in which the kinds came.
 #[derive(Default)]
 struct Counts {
-    places: HashMap<[Name; 3], usize>,
+    places: Map<[Name; 3], usize>,
     counts: Vec<([Name; 3], usize)>,
 }
 
@@ -39,7 +38,7 @@ pub fn left_out(all: &mut Lines, prompt: &Collected) -> Result<Vec<LeftOut>, cra
     let [inner, compacted] = [all.names.number(inner)?, all.names.number(compacted)?];
     let named = |role| if role == Role::User { user } else { assistant };
     let added: Vec<usize> = prompt.parts.all().chain(prompt.results.all()).collect();
-    let ids: HashSet<usize> = added.iter().copied().collect();
+    let ids: Set<usize> = added.iter().copied().collect();
     let in_order = prompt.order.iter().copied().filter(|at| !ids.contains(at));
     let held: Vec<usize> = added.iter().copied().chain(in_order).collect();
     let mut counts = Counts::default();

@@ -1,7 +1,5 @@
 //! Takes the lines of a file.
 
-use std::collections::HashMap;
-
 use super::fields::{Fields, Message, Role, defect, last};
 use super::line::{self, Line, name};
 use super::names::{EMPTY, Name, Names};
@@ -11,6 +9,7 @@ use super::worded::worded;
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::node::MAX_DEPTH;
+use crate::seeded::Map;
 use trimtab_tokens::cancel;
 
 /// A place in a file: the line, from 1, and the bytes before it.
@@ -77,15 +76,15 @@ pub struct Lines {
     pub(super) names: Names,
     pub(super) entries: Vec<Line>,
     /// The line of each key that counts.
-    pub(super) of: HashMap<Name, usize>,
+    pub(super) of: Map<Name, usize>,
     /// Number of the first line of each response; copies may follow.
-    pub(super) first: HashMap<Name, usize>,
+    pub(super) first: Map<Name, usize>,
     /// Keys that compactions name: the first and the last line that they keep, and the one that these follow.
     pub(super) kept: Vec<[Name; 3]>,
     /// Usages, as numbers or as JSON.
     pub(super) usages: Vec<Result<Tokens, String>>,
     /// Names of the fields with text of a line, its own and those of its message.
-    pub(super) worded: HashMap<usize, [Vec<Name>; 2]>,
+    pub(super) worded: Map<usize, [Vec<Name>; 2]>,
     /// Contents that are not in the file as they are.
     pub(super) held: String,
     /// What lines say of the window, as JSON.

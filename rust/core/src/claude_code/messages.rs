@@ -1,6 +1,5 @@
 //! The messages of a prompt, and where its compactions stand.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::charges::{Charge, billed};
@@ -9,6 +8,7 @@ use super::fields::Role;
 use super::lines::Lines;
 use super::names::{EMPTY, Name};
 use super::time::Time;
+use crate::seeded::{Map, Set};
 use trimtab_tokens::cancel;
 
 /// A message: the lines whose contents it joins.
@@ -42,7 +42,7 @@ impl Messages {
     /// summarizes, and not before the summary with which the list begins.
     pub fn of(all: &Lines, prompt: &Collected, whole: bool) -> Self {
         let mut made = Self { is_prompt: true, ..Self::default() };
-        let (mut since, mut places): (Option<usize>, HashMap<Name, Range<usize>>) = (None, HashMap::new());
+        let (mut since, mut places): (Option<usize>, Map<Name, Range<usize>>) = (None, Map::default());
         for &at in &prompt.order {
             cancel::poll();
             let (line, begins) = (&all.entries[at], made.list.len());
@@ -70,9 +70,9 @@ impl Messages {
     }
 
     /// Notes a compaction, and the positions of the messages of which copies stand behind it.
-    fn mark(&mut self, all: &Lines, prompt: &Collected, places: &HashMap<Name, Range<usize>>) {
+    fn mark(&mut self, all: &Lines, prompt: &Collected, places: &Map<Name, Range<usize>>) {
         let copies = prompt.copies.get(&(self.compactions.len() + 1)).into_iter().flatten();
-        let mut seen = HashSet::new();
+        let mut seen = Set::default();
         let keys = copies.map(|&copy| all.entries[copy].key).filter(|&key| seen.insert(key));
         self.contexts.push(keys.filter_map(|key| places.get(&key)).cloned().flatten().collect());
         self.compactions.push(self.list.len());

@@ -1,11 +1,10 @@
 //! Each name of a file once: a large one refers to each line and response repeatedly.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::error::Error;
+use crate::seeded::{Map, Seeded};
 
 /// A name by its number.
 pub type Name = u32;
@@ -20,12 +19,12 @@ pub struct Names {
     /// Where each name ends.
     ends: Vec<usize>,
     /// Numbers by the hash of the name, or the next free one.
-    found: HashMap<u64, Name>,
+    found: Map<u64, Name>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Self { bytes: Vec::new(), ends: vec![0], found: HashMap::from([(xxh3_64(b""), EMPTY)]) }
+        Self { bytes: Vec::new(), ends: vec![0], found: Map::from_iter([(hash(b""), EMPTY)]) }
     }
 }
 
@@ -36,7 +35,7 @@ impl Names {
     ///
     /// [`Error::Overflow`] past the largest number.
     pub fn number(&mut self, name: &[u8]) -> Result<Name, Error> {
-        let mut hash = xxh3_64(name);
+        let mut hash = hash(name);
         while let Some(&known) = self.found.get(&hash) {
             if self.get(known) == name {
                 return Ok(known);
@@ -58,4 +57,10 @@ impl Names {
     fn place(&self, number: usize) -> Range<usize> {
         number.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[number]
     }
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = Seeded.build_hasher();
+    hasher.write(name);
+    hasher.finish()
 }

@@ -22,6 +22,9 @@ pub fn worded<'t, 'a>(map: &Json<'t, 'a>, known: &[&[u8]]) -> Vec<Json<'t, 'a>> 
 }
 
 fn holds_text(value: Json<'_, '_>) -> bool {
+    if !value.is_object() && !value.is_list() {
+        return value.look(is_text).ok().flatten() == Some(true);
+    }
     let mut pending = vec![value];
     for _ in 0..=MOST_SEARCHED {
         let Some(inner) = pending.pop() else { return false };

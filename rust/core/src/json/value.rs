@@ -115,8 +115,9 @@ impl<'a> Json<'_, 'a> {
             Kind::Map => {
                 let mut sum = 0_u128;
                 for member in self.members() {
-                    let both = [xxh3_128(&member.exact_name()).to_le_bytes(), member.digest().to_le_bytes()].concat();
-                    sum = sum.wrapping_add(xxh3_128(&both));
+                    let name = xxh3_128(&member.exact_name()).to_le_bytes();
+                    let both = [name, member.digest().to_le_bytes()];
+                    sum = sum.wrapping_add(xxh3_128(both.as_flattened()));
                 }
                 xxh3_128_with_seed(&sum.to_le_bytes(), MAP)
             }
