@@ -19,7 +19,7 @@ from trimtab.messages.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from trimtab.formats._records import FileRecord
+    from trimtab.formats._record import FileRecord
 
 ROLES = ("user", "assistant")
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ..messages.types import Transcript
     from ._builder import Builder
-    from ._records import FileRecord
+    from ._record import FileRecord
 
 __all__ = [
     "EXAMPLE",

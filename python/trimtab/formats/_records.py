@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import _core
-from ..errors import MessageError
 from ..messages.types import Skipped
+from ._record import FileRecord, parse_line
 from ._source import HELD
 
 if TYPE_CHECKING:
@@ -26,56 +25,6 @@ CHUNK = 1 << 20
 
 _WINDOW = 1 << 12
 """Bytes to recover a value from at first: enough for most values, doubled for longer ones."""
-
-
-_DECODER = json.JSONDecoder()
-
-
-@dataclass(slots=True, eq=False)
-class FileRecord:
-    """One JSON value of a file, or one entry of a list that it is.
-
-    Attributes:
-        number: line number of its start, from 1.
-        offset: byte offset of that line.
-        value: the parsed value; it is read again when it is needed after ``release``.
-        file: the file to read it from again, if it is alone on its line; None if it stays in memory.
-    """
-
-    number: int
-    offset: int
-    value: Any
-    file: BinaryIO | None
-
-    def __getattr__(self, name: str) -> Any:
-        """Read the released value again; Python asks for it only where the slot is empty."""
-        if name != "value" or self.file is None:
-            raise AttributeError(name)
-        self.value = again(self.file, self.offset)
-        return self.value
-
-    def release(self) -> None:
-        """Free the value if it can be read again."""
-        if self.file is not None:
-            with suppress(AttributeError):  # freed before
-                del self.value
-
-
-def changed() -> MessageError:
-    """Return the error for a file that is not what it was."""
-    return MessageError("changed while it was read", hint="read it while no other program writes to it")
-
-
-def again(file: BinaryIO, offset: int) -> Any:
-    """Read a line's value again.
-
-    Raises:
-        MessageError: the file changed.
-    """
-    try:
-        return parse_line(_line(file, offset))
-    except (ValueError, RecursionError) as error:
-        raise changed() from error
 
 
 @dataclass(slots=True, eq=False)
@@ -137,30 +86,29 @@ class Records:
                     yield FileRecord(line, at, value, back)
             at, line = at + len(raw), line + 1
 
-    def feed(self, lines: _core.ClaudeCodeLines) -> tuple[int, bytes] | None:
-        """Pass the file's lines to the core; return its bytes with their position if they stay in memory.
+    def feed(self, lines: _core.ClaudeCodeLines) -> list[tuple[int, bytes]]:
+        """Pass the file's lines to the core; return the file's bytes with their positions if these stay in memory.
 
         The core takes objects that are alone on a line. Other values are read here.
         """
         self.skipped, self.found, self.lines, self._counted, self._is_unclosed = [], 0, 0, 0, False
         self._head.clear()
-        size = self.file.seek(0, 2)
-        is_held = size <= HELD
-        at, line, size = self._start(), 1, size + 1 if is_held else CHUNK
-        held = None
-        while True:
-            start = self.file.seek(at)
-            raw = self.file.read(size)
-            held = held or (start, raw)
+        whole = self.file.seek(0, 2)
+        is_held = whole <= HELD
+        at, line, size = self._start(), 1, whole + 1 if is_held else CHUNK
+        held = []
+        while raw := self.bytes_at(at, size):
+            start = at
+            if is_held:
+                held.append((at, raw))
             at, line = self._take(lines, raw, at, line, is_end=len(raw) < size)
-            if len(raw) < size and at >= start + len(raw):
-                return held if is_held else None
             if at > start:
-                size = max(CHUNK, size if is_held else 0)
+                size = max(size, CHUNK) if is_held else CHUNK
             elif self.found and size >= LONGEST:
                 at, line = self._give(lines, at, line)
-            else:
+            else:  # a line that is longer than what was read
                 size *= 2
+        return held
 
     def _take(self, lines: _core.ClaudeCodeLines, raw: bytes, at: int, line: int, *, is_end: bool) -> tuple[int, int]:
         """Pass the lines of some bytes to the core; return the next position and its line's number."""
@@ -192,7 +140,7 @@ class Records:
 
     def _values(self, at: int, line: int) -> Generator[FileRecord, None, tuple[int, int]]:
         """Yield the values of a line and of those that it continues in; return the next position and line number."""
-        raw = self.bytes_at(at, LONGEST if self.found else -1, is_line=True)
+        raw = _line(self.file, at, LONGEST if self.found else -1)
         try:
             value = parse_line(raw)
         except (ValueError, RecursionError):
@@ -200,10 +148,13 @@ class Records:
         yield from self._entries(FileRecord(line, at, value, None))
         return at + len(raw), line + 1
 
-    def bytes_at(self, at: int, size: int, *, is_line: bool = False) -> bytes:
-        """Return the bytes from a position on, or those of its line."""
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """Return the bytes from a position on, fewer at the end of the file."""
         self.file.seek(at)
-        return self.file.readline(size) if is_line else self.file.read(size)
+        raw = self.file.read(size)
+        while len(raw) < size and (more := self.file.read(size - len(raw))):
+            raw += more
+        return raw
 
     def _entries(self, record: FileRecord) -> Iterator[FileRecord]:
         """Yield a value, or the entries of a list; count it."""
@@ -283,19 +234,3 @@ def _line_end(file: BinaryIO, at: int) -> int:
         if piece.endswith(b"\n"):
             break
     return at
-
-
-def parse_line(line: bytes) -> Any:
-    """Parse a line that is an object or a list.
-
-    Raises:
-        ValueError: the line is neither.
-        RecursionError: the value is nested too deeply.
-    """
-    text = line.decode("utf-8", "surrogatepass").strip(" \t\n\r")
-    value, end = _DECODER.raw_decode(text)  # takes four fifths of the time of json.loads for a short line
-    if end != len(text):
-        raise ValueError("more than one value")
-    if not isinstance(value, (dict, list)):
-        raise ValueError("a bare value, no object")  # noqa: TRY004 - the file is wrong, not an argument
-    return value

@@ -19,7 +19,8 @@ from ..messages.usage import Usage
 from ._builder import UNCHARGED, Builder
 from ._claude_code_window import Evidence
 from ._parts import dict_of, seconds_of
-from ._records import CHUNK, changed
+from ._record import changed
+from ._records import CHUNK
 
 if TYPE_CHECKING:
     from ._records import Records
@@ -65,12 +66,12 @@ class SessionReader(Builder):
 
     evidence: Evidence = field(default_factory=Evidence)
 
-    def add_messages(self, records: Records, prompt: _core.ClaudeCodePrompt, held: tuple[int, bytes] | None) -> None:
+    def add_messages(self, records: Records, prompt: _core.ClaudeCodePrompt, held: list[tuple[int, bytes]]) -> None:
         """Add the messages, and the positions of compactions; read the file again unless its bytes are held."""
         at = 0
         while at < prompt.messages():
             stop, places = prompt.places(at, CHUNK)
-            pieces = [held] if held else [(offset, records.bytes_at(offset, size)) for offset, size in places]
+            pieces = held or [(offset, records.bytes_at(offset, size)) for offset, size in places]
             try:
                 self.messages += json.loads(prompt.write(at, stop, pieces))
             except (ValueError, RecursionError) as error:

@@ -29,6 +29,7 @@ impl<'a> Json<'_, 'a> {
 
     /// The bytes of a string; `None` of any other value. A lone surrogate stands as its three bytes, so that all strings of
     /// Python differ.
+    #[inline]
     pub(crate) fn exact(&self) -> Option<Cow<'a, [u8]>> {
         match self.entry().kind {
             Kind::Plain => Some(Cow::Borrowed(self.raw().as_bytes())),
@@ -38,6 +39,7 @@ impl<'a> Json<'_, 'a> {
     }
 
     /// Its name in its map, as [`Self::exact`].
+    #[inline]
     pub(crate) fn exact_name(&self) -> Cow<'a, [u8]> {
         if self.entry().name == names::ESCAPED {
             Cow::Owned(exact(self.name()))
@@ -47,6 +49,7 @@ impl<'a> Json<'_, 'a> {
     }
 
     /// Its values, of a list or a map; of equal names in a map all.
+    #[inline]
     pub(crate) fn values(&self) -> impl Iterator<Item = Self> {
         let is_outer = matches!(self.entry().kind, Kind::List | Kind::Map);
         self.inner().filter(move |_| is_outer)
