@@ -67,7 +67,7 @@ pub struct Taken {
 /// let taken = lines.take(text.as_bytes(), Place { line: 1, offset: 0 }, true)?;
 /// assert_eq!((taken.lines, taken.stop), (1, Stop::Unusual));
 /// let prompt = lines.prompt(false)?;
-/// assert_eq!(prompt.places(0, 1_000), (1, vec![(52, 11)]));
+/// assert_eq!(prompt.places(0, 1_000), (1, vec![(53, 11)]));
 /// assert_eq!(prompt.write(0..1, &[(0, text.as_bytes())])?, r#"[{"role":"user","content":"caf\u00e9"}]"#);
 /// # Ok::<(), trimtab_core::error::Error>(())
 /// ```

@@ -2,14 +2,7 @@
 
 use crate::json::Json;
 use crate::node::Node;
-use crate::text::is_space;
-
-/// Words from which a string counts as text.
-const WORDS: usize = 3;
-/// Values of a field that are searched for one.
-const MOST_SEARCHED: usize = 1_000;
-/// Characters of a string that are read.
-const MOST_READ: usize = 1_000;
+use crate::text::{MOST_SEARCHED, is_worded};
 
 /// The fields of a map, but for the `known` ones, that hold a string of three words or more at any depth; a field with more
 /// than a thousand values is taken to hold one.
@@ -23,12 +16,12 @@ pub fn worded<'t, 'a>(map: &Json<'t, 'a>, known: &[&[u8]]) -> Vec<Json<'t, 'a>> 
 
 fn holds_text(value: Json<'_, '_>) -> bool {
     if !value.is_object() && !value.is_list() {
-        return value.look(is_text).ok().flatten() == Some(true);
+        return value.look(is_worded).ok().flatten() == Some(true);
     }
     let mut pending = vec![value];
     for _ in 0..=MOST_SEARCHED {
         let Some(inner) = pending.pop() else { return false };
-        if inner.look(is_text).ok().flatten() == Some(true) {
+        if inner.look(is_worded).ok().flatten() == Some(true) {
             return true;
         }
         if inner.is_object() {
@@ -38,9 +31,4 @@ fn holds_text(value: Json<'_, '_>) -> bool {
         }
     }
     true
-}
-
-fn is_text(text: &str) -> bool {
-    let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
-    text[..end].split(is_space).filter(|word| !word.is_empty()).take(WORDS).count() >= WORDS
 }
