@@ -60,3 +60,27 @@ def test_every_shared_session_reads_as_the_slow_reader_reads_it(shared: Path, mo
     assert len(files) > 5
     for path in files:
         compare(path.read_bytes(), path, monkeypatch)
+
+
+class Growing(BytesIO):
+    """A file whose last half is written after the first look at its size, and that gives few bytes at once."""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Seek; the end is that of the first half."""
+        size = super().seek(offset, whence)
+        return size // 2 if whence else size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read at most a hundred bytes."""
+        return super().read(min(size or 0, 100) if size != -1 else -1)
+
+
+@pytest.mark.parametrize("held", [32 << 20, 0])
+def test_a_file_that_grows_and_gives_few_bytes_is_read_to_its_end(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trimtab.formats._records.HELD", held)
+    raw = written(session(1), 0)
+    want = found(claude_code, raw, whole=True)
+    records = Records(Growing(raw))
+    built = claude_code.read(records, whole=True)
+    assert built.messages == want["messages"]
+    assert (records.lines, records.skipped) == (want["lines"], [])
