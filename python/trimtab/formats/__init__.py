@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ..messages.types import Transcript
     from ._builder import Builder
-    from ._records import FileRecord
+    from ._record import FileRecord
 
 __all__ = [
     "EXAMPLE",
@@ -72,7 +72,7 @@ class _Reader(Protocol):
     def recognizes(self, value: dict[str, Any], /) -> bool:
         """Return whether only this format has such an object, from a few names and types."""
 
-    def read(self, records: Iterable[FileRecord], /, *, whole: bool) -> Builder:
+    def read(self, records: Records, /, *, whole: bool) -> Builder:
         """Return the messages of the next prompt; none if the records have another format."""
 
 
@@ -164,12 +164,9 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool | Lit
         with spooled(b"", file) as copy:
             return _read(copy, format, whole=whole, repair=repair)
     records = Records(file)
-    head: list[FileRecord] = []
-    rest = iter(records)
-    name = format or _detect(rest, head)
-    entries = chain(head, rest)
+    name = format or _detect(records.look())
     reader = _READERS.get(name)
-    built = reader.read(entries, whole=whole) if reader else json_list.read(entries, format)
+    built = reader.read(records, whole=whole) if reader else json_list.read(records, format)
     if isinstance(built, claude_code.SessionReader):
         built.evidence.limit(built, settings_beside(getattr(file, "name", None), built.evidence.folder))
     transcript = built.transcript(name if reader else built.provider, records.skipped, records.lines)
@@ -178,13 +175,9 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool | Lit
     return _repaired(transcript) if repair is True or (repair and reader) else transcript
 
 
-def _detect(records: Iterable[FileRecord], head: list[FileRecord]) -> str:
-    """Return the format of the first record that only one format has; empty for a list of messages.
-
-    Appends the records read to `head`.
-    """
+def _detect(records: Iterable[FileRecord]) -> str:
+    """Return the format of the first record that only one format has; empty for a list of messages."""
     for record in records:
-        head.append(record)
         value = record.value
         if isinstance(value, dict):
             for name, reader in (_OF_MESSAGES if "role" in value else _READERS).items():
@@ -197,7 +190,7 @@ def is_log(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is an agent's log, by its first entries; False if it cannot be read."""
     try:
         with opened(path) as file:
-            return bool(_detect(islice(Records(file), HEAD), []))
+            return bool(_detect(islice(Records(file), HEAD)))
     except MessageError:
         return False
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ..models.provider import Provider
-    from ._records import FileRecord
+    from ._record import FileRecord
 
 FileRecords: TypeAlias = "Iterable[FileRecord]"
 """The values of a file, in order."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from .. import _core
-from ..errors import MessageError
 from ..messages.types import Skipped
+from ._record import FileRecord, parse_line
 from ._source import HELD
 
 if TYPE_CHECKING:
@@ -20,58 +20,16 @@ if TYPE_CHECKING:
 LONGEST = 64 << 20
 """Maximum bytes of a value; only the first value of a file may be longer, because it may be the whole file."""
 
+CHUNK = 1 << 20
+"""Bytes of a file that the core takes at once, and of messages that it writes; more for a longer line."""
+
 _WINDOW = 1 << 12
 """Bytes to recover a value from at first: enough for most values, doubled for longer ones."""
 
 
-_DECODER = json.JSONDecoder()
-
-
-@dataclass(slots=True, eq=False)
-class FileRecord:
-    """One JSON value of a file, or one entry of a list that it is.
-
-    Attributes:
-        number: line number of its start, from 1.
-        offset: byte offset of that line.
-        value: the parsed value; it is read again when it is needed after ``release``.
-        file: the file to read it from again, if it is alone on its line; None if it stays in memory.
-    """
-
-    number: int
-    offset: int
-    value: Any
-    file: BinaryIO | None
-
-    def __getattr__(self, name: str) -> Any:
-        """Read the released value again; Python asks for it only where the slot is empty."""
-        if name != "value" or self.file is None:
-            raise AttributeError(name)
-        self.value = again(self.file, self.offset)
-        return self.value
-
-    def release(self) -> None:
-        """Free the value if it can be read again."""
-        if self.file is not None:
-            with suppress(AttributeError):  # freed before
-                del self.value
-
-
-def again(file: BinaryIO, offset: int) -> Any:
-    """Read a line's value again.
-
-    Raises:
-        MessageError: the file changed.
-    """
-    try:
-        return parse_line(_line(file, offset))
-    except (ValueError, RecursionError) as error:
-        raise MessageError("changed while it was read", hint="read it while no other program writes to it") from error
-
-
 @dataclass(slots=True, eq=False)
 class Records:
-    """The JSON values of a file in order, with lists split into their entries; for one iteration.
+    """The JSON values of a file in order, with lists split into their entries; for one iteration, or one ``feed``.
 
     One value per line is the fast path. A line that does not parse may hold several values, or begin a value of several
     lines; both are read. A list, or a session in one object, that is cut off or broken keeps its intact entries.
@@ -90,9 +48,21 @@ class Records:
     lines: int = 0
     _counted: int = 0
     _is_unclosed: bool = False
+    _head: list[FileRecord] = field(default_factory=list)
+    _rest: Iterator[FileRecord] | None = None
 
     def __iter__(self) -> Iterator[FileRecord]:
-        """Yield the values with their positions."""
+        """Iterate over the values with their positions, also those that were looked at."""
+        return chain(self._head, self._rest or self._records())
+
+    def look(self) -> Iterator[FileRecord]:
+        """Yield values that remain for the iteration."""
+        self._rest = self._rest or self._records()
+        for record in self._rest:
+            self._head.append(record)
+            yield record
+
+    def _records(self) -> Iterator[FileRecord]:
         file = self.file
         back = file if file.seek(0, 2) > HELD else None
         at, line = self._start(), 1
@@ -115,6 +85,76 @@ class Records:
                     self._counted = line
                     yield FileRecord(line, at, value, back)
             at, line = at + len(raw), line + 1
+
+    def feed(self, lines: _core.ClaudeCodeLines) -> list[tuple[int, bytes]]:
+        """Pass the file's lines to the core; return the file's bytes with their positions if these stay in memory.
+
+        The core takes objects that are alone on a line. Other values are read here.
+        """
+        self.skipped, self.found, self.lines, self._counted, self._is_unclosed = [], 0, 0, 0, False
+        self._head.clear()
+        whole = self.file.seek(0, 2)
+        is_held = whole <= HELD
+        at, line, size = self._start(), 1, whole + 1 if is_held else CHUNK
+        held = []
+        while raw := self.bytes_at(at, size):
+            start = at
+            if is_held:
+                held.append((at, raw))
+            at, line = self._take(lines, raw, at, line, is_end=len(raw) < size)
+            if at > start:
+                size = max(size, CHUNK) if is_held else CHUNK
+            elif self.found and size >= LONGEST:
+                at, line = self._give(lines, at, line)
+            else:  # a line that is longer than what was read
+                size *= 2
+        return held
+
+    def _take(self, lines: _core.ClaudeCodeLines, raw: bytes, at: int, line: int, *, is_end: bool) -> tuple[int, int]:
+        """Pass the lines of some bytes to the core; return the next position and its line's number."""
+        start = at
+        while at < start + len(raw):
+            size, passed, found, is_cut = lines.take(raw, at - start, line=line, offset=at, is_end=is_end)
+            at, line = at + size, line + passed
+            if found:
+                self.found, self.lines, self._counted = self.found + found, self.lines + found, line - 1
+            if is_cut:
+                break
+            if at < start + len(raw):
+                at, line = self._give(lines, at, line)
+        return at, line
+
+    def _give(self, lines: _core.ClaudeCodeLines, at: int, line: int) -> tuple[int, int]:
+        """Read the values of a line, and pass them to the core; return the next position and its line's number."""
+        values = self._values(at, line)
+        while True:
+            try:
+                record = next(values)
+            except StopIteration as end:
+                at, line = end.value
+                return at, line
+            try:
+                lines.take_value(json.dumps(record.value), line=record.number, offset=record.offset)
+            except (ValueError, RecursionError):
+                self.skipped.append(Skipped(record.number, record.offset, "nested too deeply"))
+
+    def _values(self, at: int, line: int) -> Generator[FileRecord, None, tuple[int, int]]:
+        """Yield the values of a line and of those that it continues in; return the next position and line number."""
+        raw = _line(self.file, at, LONGEST if self.found else -1)
+        try:
+            value = parse_line(raw)
+        except (ValueError, RecursionError):
+            return (yield from self._recovered(at, line))
+        yield from self._entries(FileRecord(line, at, value, None))
+        return at + len(raw), line + 1
+
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """Return the bytes from a position on, fewer at the end of the file."""
+        self.file.seek(at)
+        raw = self.file.read(size)
+        while len(raw) < size and (more := self.file.read(size - len(raw))):
+            raw += more
+        return raw
 
     def _entries(self, record: FileRecord) -> Iterator[FileRecord]:
         """Yield a value, or the entries of a list; count it."""
@@ -194,19 +234,3 @@ def _line_end(file: BinaryIO, at: int) -> int:
         if piece.endswith(b"\n"):
             break
     return at
-
-
-def parse_line(line: bytes) -> Any:
-    """Parse a line that is an object or a list.
-
-    Raises:
-        ValueError: the line is neither.
-        RecursionError: the value is nested too deeply.
-    """
-    text = line.decode("utf-8", "surrogatepass").strip(" \t\n\r")
-    value, end = _DECODER.raw_decode(text)  # takes four fifths of the time of json.loads for a short line
-    if end != len(text):
-        raise ValueError("more than one value")
-    if not isinstance(value, (dict, list)):
-        raise ValueError("a bare value, no object")  # noqa: TRY004 - the file is wrong, not an argument
-    return value

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MessageError
 from ..messages.envelope import enveloped
 from ..messages.surrogates import mended
-from ._chain import ROLES
 from ._parts import dict_of, text_of, text_part
 from ._records import Records
 from ._source import naming
+from .claude_code import ROLES
 
 if TYPE_CHECKING:
     import os

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..models.provider import Provider
-    from ._records import FileRecord
+    from ._record import FileRecord
 
 PROVIDERS = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
 

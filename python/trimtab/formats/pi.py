@@ -20,7 +20,7 @@ from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._chain import nearest
 from ._parts import Content, base64_part, call, content_of, dict_of, joined, summary, text_of, text_part
-from ._records import FileRecord
+from ._record import FileRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

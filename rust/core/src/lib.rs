@@ -5,6 +5,7 @@
 //! No module depends on Python, opens a file or reads a clock.
 #![forbid(unsafe_code)]
 
+pub mod claude_code;
 mod content;
 pub mod counter;
 pub mod entries;
@@ -21,6 +22,7 @@ pub mod ongoing;
 pub mod placeholder;
 pub mod prompt;
 pub mod reread;
+mod seeded;
 pub mod seen;
 pub mod setting;
 pub mod shape;

@@ -53,6 +53,28 @@ pub fn is_space(c: char) -> bool {
     matches!(c, '\u{1c}'..='\u{1f}') || c.is_whitespace()
 }
 
+/// Characters of a string of a file in which words are looked for.
+pub const MOST_READ: usize = 1_000;
+/// Values of a field of a file that are searched for a string with words; a field with more is taken to hold one.
+pub const MOST_SEARCHED: usize = 1_000;
+
+/// Whether a string of a file counts as text: it has three words or more. Identifiers, numbers, times and paths have fewer.
+///
+/// # Examples
+///
+/// ```
+/// use trimtab_core::text::is_worded;
+///
+/// assert!(is_worded("read the file"));
+/// assert!(!is_worded("2026-01-31 23:59:59"));
+/// ```
+#[must_use]
+pub fn is_worded(text: &str) -> bool {
+    const WORDS: usize = 3;
+    let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
+    text[..end].split(is_space).filter(|word| !word.is_empty()).take(WORDS).count() >= WORDS
+}
+
 /// A number with a comma before each three digits.
 ///
 /// # Examples

@@ -6,6 +6,7 @@ mod added;
 mod calls;
 #[cfg(debug_assertions)]
 mod checked;
+mod claude_code;
 mod convert;
 mod counter;
 mod dump;
@@ -39,6 +40,7 @@ mod _core {
     use super::{
         added::{AddedTokens, gguf},
         calls::placeholders,
+        claude_code::{ClaudeCodeLines, ClaudeCodePrompt},
         counter::{Counter, threads},
         dump::{digest, dumps, not_json, surrogates},
         incremental::IncrementalCounter,

@@ -2,17 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use trimtab_core::text::is_space;
+use trimtab_core::text::{MOST_READ, MOST_SEARCHED, is_worded};
 use trimtab_tokens::cancel;
 
 use crate::convert::panicked;
 use crate::text::Text;
-
-/// Words from which a string counts as text, values of a field that are searched for one, and characters of a string that are
-/// read.
-const WORDS: usize = 3;
-const MOST_SEARCHED: usize = 1_000;
-const MOST_READ: usize = 1_000;
 
 /// The names of the fields of `values`, but for the `known` ones, that hold a string of three words or more at any depth; a
 /// field with more than a thousand values is taken to hold one. A name stands once for each value that has such a field.
@@ -59,9 +53,5 @@ fn holds_text(value: Bound<'_, PyAny>) -> PyResult<bool> {
 
 fn is_text(text: &Bound<'_, PyString>) -> PyResult<bool> {
     let start = Text::start(text.as_any(), MOST_READ)?;
-    let words = |text: &str| {
-        let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
-        text[..end].split(is_space).filter(|word| !word.is_empty()).take(WORDS).count() >= WORDS
-    };
-    start.map_or_else(|| Text::shown(text, words), |start| Ok(words(start.as_ref())))
+    start.map_or_else(|| Text::shown(text, is_worded), |start| Ok(is_worded(start.as_ref())))
 }

@@ -18,7 +18,7 @@ from support.models import CLAUDE, GPT
 from support.transcripts import transcript
 from trimtab import Counter, Kind, MessageError, Role, _core, read
 from trimtab.cli.files import to_text
-from trimtab.formats import _chain, claude_code, counts, scan, sums
+from trimtab.formats import claude_code, counts, scan, sums
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")
@@ -125,14 +125,13 @@ def test_a_log_that_changes_while_it_is_read_is_told(monkeypatch, tmp_path):
     path = tmp_path / "session"
     path.write_text("\n".join(json.dumps(entry) for entry in LINES["claude_code"](6)))
     monkeypatch.setattr("trimtab.formats._records.HELD", 0)
-    whole = _chain.grow
+    add = claude_code.SessionReader.add_messages
 
-    def grow(*given):
-        found = whole(*given)
+    def add_messages(*given):
         path.write_text("")
-        return found
+        add(*given)
 
-    monkeypatch.setattr(claude_code, "grow", grow)
+    monkeypatch.setattr(claude_code.SessionReader, "add_messages", add_messages)
     with pytest.raises(trimtab.MessageError, match="changed while it was read"):
         read(path)
 

@@ -11,6 +11,7 @@ mod number;
 pub mod parse;
 mod tape;
 mod unescape;
+mod value;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -79,6 +79,11 @@ impl Tape {
         self.entries.first().is_some_and(|entry| entry.kind == Kind::Map)
     }
 
+    /// How deep its lists and maps are nested.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Whether the value is a list.
     #[must_use]
     pub fn is_list(&self) -> bool {

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use super::numbers::{float, one_if};
 use super::pattern::{head, pattern};
-use super::words::{Seeded, Set, plain_words, stretches};
+use super::words::{Set, plain_words, stretches};
+use crate::seeded::Seeded;
 
 pattern!(
     /// Words of a demand.

@@ -1,0 +1,93 @@
+//! The tree of a session's lines, and its branch that is the prompt.
+
+use super::line::{Line, ROOT};
+use super::lines::Lines;
+use super::names::{EMPTY, Name};
+use crate::seeded::{Map, Set};
+use trimtab_tokens::cancel;
+
+/// The lines of the main conversation, by their positions in the file.
+pub struct Tree<'l> {
+    lines: &'l [Line],
+    of: &'l Map<Name, usize>,
+    /// The lines that are sent.
+    pub sent: Vec<usize>,
+    /// The last line that a compaction kept, by the key of the summary that it follows.
+    tails: Map<Name, usize>,
+}
+
+impl<'l> Tree<'l> {
+    /// Links the lines that compactions kept, and takes the role from those of side conversations, if there is another.
+    pub fn of(all: &'l mut Lines) -> Self {
+        let kept = std::mem::take(&mut all.kept);
+        let tails = kept.into_iter().filter_map(|ends| relink(all, ends)).collect();
+        let is_sent = |all: &Lines, at: usize| all.entries[at].role.is_some() && all.counts(at);
+        if (0..all.entries.len()).any(|at| is_sent(all, at) && !all.entries[at].is_side) {
+            all.entries.iter_mut().filter(|line| line.is_side).for_each(|line| line.role = None);
+        }
+        let sent = (0..all.entries.len()).filter(|&at| is_sent(all, at)).collect();
+        Tree { lines: &all.entries, of: &all.of, sent, tails }
+    }
+
+    /// The lines from the root, or from the last compaction, to the last line.
+    pub fn chain(&self, whole: bool) -> Vec<usize> {
+        let (mut taken, mut path) = (Set::default(), Vec::new());
+        // Nothing may have followed the lines that the last compaction kept yet.
+        let last = self.sent.last().map(|&last| *self.tails.get(&self.lines[last].key).unwrap_or(&last));
+        let mut next = last;
+        while let Some(at) = next {
+            cancel::poll();
+            let line = &self.lines[at];
+            taken.insert(line.key);
+            path.push(at);
+            if line.is_summary && !whole {
+                break;
+            }
+            next = self.known(line.parent, &taken).or_else(|| self.before(line, &taken));
+        }
+        path.reverse();
+        path.retain(|&at| self.lines[at].role.is_some());
+        path
+    }
+
+    /// The line of a key that is not taken.
+    fn known(&self, key: Name, taken: &Set<Name>) -> Option<usize> {
+        self.of.get(&key).copied().filter(|_| !taken.contains(&key))
+    }
+
+    /// The line's parent, or where the chain breaks the nearest earlier line that is sent.
+    ///
+    /// The chain breaks at a missing parent (a session cut in two) and at a cycle. A root that a compaction created
+    /// continues with the compacted lines; any other root is the start.
+    fn before(&self, line: &Line, taken: &Set<Name>) -> Option<usize> {
+        let parent = if line.parent == ROOT { line.logical } else { line.parent };
+        if line.parent == ROOT && parent == EMPTY && !line.is_summary {
+            return None;
+        }
+        self.known(parent, taken).or_else(|| {
+            let end = self.sent.partition_point(|&at| self.lines[at].number < line.number);
+            self.sent[..end].iter().rev().copied().find(|&at| {
+                cancel::poll();
+                !taken.contains(&self.lines[at].key)
+            })
+        })
+    }
+}
+
+/// Links the lines that a compaction kept after its summary, as Claude Code does when it loads a session.
+///
+/// The kept lines do not move in the file; the boundary names the first and the last, and the line they follow. Returns that
+/// line's key and the last kept line; `None` where one is missing.
+fn relink(all: &mut Lines, ends: [Name; 3]) -> Option<(Name, usize)> {
+    let [head, anchor, tail] = ends.map(|key| all.of.get(&key).copied());
+    let (head, anchor, tail) = (head?, anchor?, tail?);
+    let (anchor, behind) = (all.entries[anchor].key, all.entries[tail].key);
+    for at in 0..all.entries.len() {
+        cancel::poll();
+        if all.entries[at].parent == anchor && at != head {
+            all.entries[at].parent = behind;
+        }
+    }
+    all.entries[head].parent = anchor;
+    Some((anchor, tail))
+}

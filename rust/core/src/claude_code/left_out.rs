@@ -1,0 +1,71 @@
+//! What of a file no message holds.
+
+use super::collected::Collected;
+use super::fields::Role;
+use super::lines::Lines;
+use super::names::{EMPTY, Name};
+use crate::seeded::{Map, Set};
+use trimtab_tokens::cancel;
+
+/// A kind of what no message holds: the file's own names, outermost first, and how often it stands there.
+pub type LeftOut = (Vec<Vec<u8>>, usize);
+
+/// Counts by kind, in the order in which the kinds came.
+#[derive(Default)]
+struct Counts {
+    places: Map<[Name; 3], usize>,
+    counts: Vec<([Name; 3], usize)>,
+}
+
+impl Counts {
+    fn add(&mut self, kind: [Name; 3]) {
+        let place = *self.places.entry(kind).or_insert(self.counts.len());
+        match self.counts.get_mut(place) {
+            Some((_, count)) => *count += 1,
+            None => self.counts.push((kind, 1)),
+        }
+    }
+}
+
+/// What no message holds: fields with text, and lines that are not in the prompt.
+///
+/// # Errors
+///
+/// [`Error::Overflow`](crate::error::Error::Overflow) past the names that can be numbered.
+pub fn left_out(all: &mut Lines, prompt: &Collected) -> Result<Vec<LeftOut>, crate::error::Error> {
+    let [user, assistant, inner, compacted] = [b"user".as_slice(), b"assistant", b"message", b"compacted"];
+    let [user, assistant] = [all.names.number(user)?, all.names.number(assistant)?];
+    let [inner, compacted] = [all.names.number(inner)?, all.names.number(compacted)?];
+    let named = |role| if role == Role::User { user } else { assistant };
+    let added: Vec<usize> = prompt.parts.all().chain(prompt.results.all()).collect();
+    let ids: Set<usize> = added.iter().copied().collect();
+    let in_order = prompt.order.iter().copied().filter(|at| !ids.contains(at));
+    let held: Vec<usize> = added.iter().copied().chain(in_order).collect();
+    let mut counts = Counts::default();
+    for role in [Role::User, Role::Assistant] {
+        for (which, path) in [[named(role), EMPTY], [named(role), inner]].into_iter().enumerate() {
+            for at in held.iter().filter(|&&at| all.entries[at].role == Some(role)) {
+                let fields = all.worded.get(at).map_or(&[][..], |fields| &fields[which]);
+                for &field in fields {
+                    counts.add([path[0], path[1], field]);
+                }
+            }
+        }
+    }
+    let first = prompt.order.first().map(|&at| &all.entries[at]);
+    let start = first.filter(|line| line.is_summary).map_or(0, |line| line.number);
+    for (at, line) in all.entries.iter().enumerate().filter(|(at, _)| all.counts(*at)) {
+        cancel::poll();
+        let is_beside = !prompt.keys.contains(&line.key);
+        match line.role {
+            Some(role) if line.number < start && is_beside => counts.add([named(role), compacted, EMPTY]),
+            Some(_) if !is_beside || ids.contains(&at) => {}
+            _ => counts.add([line.kind[0], line.kind[1], EMPTY]),
+        }
+    }
+    let text = |kind: [Name; 3]| {
+        let parts = kind.into_iter().filter(|&name| name != EMPTY);
+        parts.map(|name| all.names.get(name).to_vec()).collect()
+    };
+    Ok(counts.counts.into_iter().map(|(kind, count)| (text(kind), count)).collect())
+}
