@@ -24,10 +24,9 @@ from trimtab.validity import parameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support.models import CLAUDE_BOUND, GPT
+from support.models import CLAUDE_BOUND, CLAUDE_MILLION, GPT
 from support.served import LEAST, WINDOW, Played, play, play_openai
 
-OPUS = "claude-opus-4-6"
 WAYS = (("", "here, offline"), ("call", "in the call"), ("pass", "on demand"), ("auto", "the cheapest"))
 KINDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 
@@ -76,7 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     parameters.LEAST[parameters.COMPACT] = LEAST
     print(f"trimtab {trimtab.__version__}, window {WINDOW:,}, {options.turns:,} turns, least trigger {LEAST:,}")
-    for model in (OPUS, CLAUDE_BOUND):
+    for model in (CLAUDE_MILLION, CLAUDE_BOUND):
         print(f"\n{model}\n\n{HEAD}")
         for way, name in WAYS:
             print(row(name, play(way, options.turns, model, faults=0.02), model), flush=True)

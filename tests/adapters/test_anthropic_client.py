@@ -12,7 +12,8 @@ from anthropic import beta_async_tool, beta_tool
 
 import trimtab
 from support.agents import RULE, Summarizer, look, run_page
-from support.simulated import MODEL, OUTPUT, WINDOW, Server, serving
+from support.loopback import serving
+from support.simulated import MODEL, OUTPUT, WINDOW, Server
 from support.strict import SYSTEM, TOOLS
 from trimtab.adapters.anthropic import wrap
 

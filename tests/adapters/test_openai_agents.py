@@ -10,12 +10,13 @@ import pytest
 pytest.importorskip("agents", reason="make adapters installs openai-agents")
 
 import agents
+import openai
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool
 
 import trimtab
 from support.agent_openai_agents import Stub, agent
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, RefusedError, Summarizer, look, run_page
-from trimtab.adapters.openai_agents import CompactingSession, model_input_filter, tools_of
+from trimtab.adapters.openai_agents import CompactingSession, compacts_when_due, model_input_filter, tools_of
 
 agents.set_tracing_disabled(True)
 
@@ -156,3 +157,36 @@ def test_tools_and_handoffs_count() -> None:
 def test_the_page_runs(encode: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run_page("openai-agents", model=Stub(Model(encode, 2_000_000, 2_000_000)), tools=[function_tool(look)])
     assert capsys.readouterr().out.startswith("gpt-5.5 ")
+
+
+def test_the_sdks_own_session_compacts_by_tokens(encode: Any) -> None:
+    """Its own decision asks for a compaction from ten items on; this one from the policy's trigger on."""
+    from agents.memory import OpenAIResponsesCompactionSession
+
+    from support.compacting_openai import Compacting
+    from support.loopback import serving
+
+    server = Compacting(Model(encode))
+    due = compacts_when_due(MODEL, **OPTIONS)
+
+    async def talk(many: int, words: int) -> None:
+        said = [("user", "ask"), ("assistant", "answer")]
+        items: Any = [{"role": role, "content": f"{what} {n} " * words} for n in range(many) for role, what in said]
+        with serving(server) as url:
+            client = openai.AsyncOpenAI(api_key="k", base_url=url, max_retries=0)
+            session = OpenAIResponsesCompactionSession(
+                "s",
+                SQLiteSession("s"),
+                client=client,
+                model=MODEL,
+                compaction_mode="input",
+                should_trigger_compaction=due,
+            )
+            await session.add_items(items)
+            await session.run_compaction()
+
+    asyncio.run(talk(20, 3))
+    assert server.did["on demand"] == 0
+    asyncio.run(talk(40, 120))
+    assert server.did["on demand"] == 1
+    assert server.refused == []

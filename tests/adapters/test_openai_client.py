@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 import trimtab
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
+from support.loopback import serving
 from support.models import GPT
 from support.openai_server import Server
-from support.simulated import serving
 from trimtab.adapters.openai import wrap
 
 TOOL = {"name": "look", "description": "Look.", "parameters": {"type": "object", "properties": {"n": {}}}}

@@ -12,9 +12,10 @@ from anthropic import beta_async_tool, beta_tool
 import trimtab
 from support.agents import RULE, look
 from support.compacting import ON_DEMAND, Compacting
+from support.loopback import serving
 from support.models import CLAUDE_BOUND
 from support.served import LEAST, OUTPUT, WINDOW
-from support.simulated import Beginner, serving
+from support.simulated import Beginner
 from support.strict import SYSTEM, TOOLS
 from trimtab.adapters.anthropic import acompacting, compacting, middleware, wrap
 from trimtab.validity import parameters

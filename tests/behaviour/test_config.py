@@ -134,6 +134,7 @@ OTHERS: dict[str, Any] = {
     "at least 0": 7,
     "early": 0.6,
     "tag": "pin",
+    "server": "auto",
 }
 """For each rule, a value that no preset has."""
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from support.models import CLAUDE_BOUND
+from support.models import CLAUDE_BOUND, CLAUDE_MILLION
 from support.served import LEAST, Played, play, play_openai
 from trimtab import Compactor, Verdict, validate
 from trimtab.events import FellBack, ServerCompacted
 from trimtab.validity import parameters
 
-OPUS = "claude-opus-4-6"
 FLAGS = (
     "Unexpected value(s) `compact-2026-09-04`, `context-management-2025-06-27`, `compact-2026-01-12` for the "
     "`anthropic-beta` header. Please consult our documentation at docs.anthropic.com or try again without the header."
@@ -37,7 +36,7 @@ def sound(played: Played) -> None:
     assert played.server.did["without the rule"] == 0
 
 
-@pytest.mark.parametrize("model", [OPUS, CLAUDE_BOUND])
+@pytest.mark.parametrize("model", [CLAUDE_MILLION, CLAUDE_BOUND])
 @pytest.mark.parametrize("way", ["call", "pass", "auto"])
 def test_an_agent_of_anthropics_sdk(way: str, model: str) -> None:
     played = play(way, TURNS, model)
@@ -54,7 +53,7 @@ def test_an_agent_of_anthropics_sdk(way: str, model: str) -> None:
 
 @pytest.mark.parametrize("way", ["call", "pass"])
 def test_faults_and_another_model_in_the_middle(way: str) -> None:
-    played = play(way, TURNS, OPUS, faults=0.05, then=CLAUDE_BOUND)
+    played = play(way, TURNS, CLAUDE_MILLION, faults=0.05, then=CLAUDE_BOUND)
     sound(played)
     assert played.server.met
     assert played.told["ServerCompacted"]
@@ -63,7 +62,7 @@ def test_faults_and_another_model_in_the_middle(way: str) -> None:
 @pytest.mark.parametrize("kind", ["stream", "async"])
 @pytest.mark.parametrize("way", ["call", "pass"])
 def test_streams_and_coroutines(kind: str, way: str) -> None:
-    played = play(way, 60, OPUS, kind=kind)
+    played = play(way, 60, CLAUDE_MILLION, kind=kind)
     sound(played)
     assert played.told["ServerCompacted"]
 
@@ -87,7 +86,7 @@ def test_an_agent_of_openais_sdk(way: str, encode: Any) -> None:
     ],
 )
 def test_a_server_that_refuses_is_asked_once(words: str, way: str, caplog: pytest.LogCaptureFixture) -> None:
-    played = play(way, 80, OPUS, refuses=words)
+    played = play(way, 80, CLAUDE_MILLION, refuses=words)
     assert played.server.refused == [words]
     assert played.lost == []
     assert played.told["FellBack"] == 1
@@ -119,7 +118,7 @@ def compaction(**more: Any) -> dict[str, Any]:
 def asked(way: str = "pass", **options: Any) -> tuple[Compactor, list[dict[str, Any]], list[Any]]:
     events: list[Any] = []
     known: dict[str, Any] = {"window": 60_000, "max_output": 6_000, "provider": "anthropic", "server": way}
-    cm = Compactor(OPUS, listeners=[events.append], **known | options)
+    cm = Compactor(CLAUDE_MILLION, listeners=[events.append], **known | options)
     messages = next(made for n in range(2, 900) if cm.count(made := chat(n)) > cm.budget().trigger + 500)
     return cm, messages, events
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from werkzeug import Request, Response
+from werkzeug.serving import make_server
 
 from support.models import CLAUDE_CHEAP
 
@@ -352,3 +353,17 @@ def first(fault, then):
 
 def elapsed(since: float) -> float:
     return time.monotonic() - since
+
+
+@contextmanager
+def serving(server):
+    """Serve on a port of this machine; gives the address."""
+    http = make_server("127.0.0.1", 0, server, threaded=True)
+    http.log = http.RequestHandlerClass.log = lambda *_, **__: None
+    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}"
+    finally:
+        http.shutdown()
+        thread.join()

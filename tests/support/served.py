@@ -17,7 +17,8 @@ from support import compacting, compacting_openai
 from support.agents import MODEL as GPT_MODEL
 from support.agents import OPTIONS, Model, look
 from support.agents import RULE as GPT_RULE
-from support.simulated import Beginner, serving
+from support.loopback import serving
+from support.simulated import Beginner
 from support.strict import SYSTEM, TOOLS, canonical, spoken
 from trimtab.adapters.anthropic import wrap
 from trimtab.adapters.openai import wrap as wrap_openai

@@ -9,7 +9,7 @@ import json
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import eq
@@ -18,9 +18,9 @@ from random import Random
 import anthropic
 import httpx
 from werkzeug import Request, Response
-from werkzeug.serving import make_server
 
 import trimtab
+from support.loopback import serving
 from support.models import CLAUDE_BOUND, CLAUDE_CHEAP
 from support.strict import SYSTEM, TOOLS, Agent, Strict, canonical, spoken
 from trimtab.summarize import Anthropic, Limits
@@ -144,20 +144,6 @@ def events(answer):
     end = {"stop_reason": answer["stop_reason"], "stop_sequence": None}
     yield {"type": "message_delta", "delta": end, "usage": {"output_tokens": answer["usage"]["output_tokens"]}}
     yield {"type": "message_stop"}
-
-
-@contextmanager
-def serving(server):
-    """Serve on a port of this machine; gives the address."""
-    http = make_server("127.0.0.1", 0, server, threaded=True)
-    http.log = http.RequestHandlerClass.log = lambda *_, **__: None
-    thread = threading.Thread(target=http.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{http.server_port}"
-    finally:
-        http.shutdown()
-        thread.join()
 
 
 @dataclass

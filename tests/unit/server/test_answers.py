@@ -8,6 +8,7 @@ import pytest
 from anthropic.types.beta import BetaMessage
 from openai.types.responses import CompactedResponse
 
+from support.models import CLAUDE_MILLION
 from trimtab.server.answer import is_compacted, server_answer
 from trimtab.server.refusal import refused, refuses_thinking
 
@@ -17,7 +18,7 @@ BLOCK = {"type": "compaction", "content": "so far", "signature": "sig"}
 
 def message(**more: Any) -> dict[str, Any]:
     usage = {"input_tokens": 9, "output_tokens": 9}
-    known = {"id": "m", "type": "message", "role": "assistant", "model": "claude-opus-4-6", "stop_reason": "end_turn"}
+    known = {"id": "m", "type": "message", "role": "assistant", "model": CLAUDE_MILLION, "stop_reason": "end_turn"}
     return {**known, "stop_sequence": None, "content": [{"type": "text", "text": "ok"}], "usage": usage} | more
 
 

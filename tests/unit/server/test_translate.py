@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.models import CLAUDE_BOUND, GPT
+from support.models import CLAUDE_BOUND, CLAUDE_MILLION, GPT
 from trimtab import Compactor, Model
 from trimtab.models.model import Price
 from trimtab.server.translate import cleared_rows, results_of
@@ -169,7 +169,7 @@ def test_thinking_is_cleared_where_older_turns_are_billed_for_it() -> None:
         return [*made, {"role": "assistant", "content": f"done {n}"}, {"role": "user", "content": f"next {n}"}]
 
     messages = [{"role": "user", "content": "Fix it."}, *[m for n in range(60) for m in thought(n)][:-2]]
-    fitted = compactor(model="claude-opus-4-6").fit(messages)
+    fitted = compactor(model=CLAUDE_MILLION).fit(messages)
     assert fitted.server is not None
     kinds = [edit["type"] for edit in fitted.request["context_management"]["edits"]]
     assert kinds[-1] == "clear_tool_uses_20250919"
@@ -178,5 +178,5 @@ def test_thinking_is_cleared_where_older_turns_are_billed_for_it() -> None:
 
 
 def test_an_unknown_price_is_compacted_here() -> None:
-    cm = compactor(model=replace(Model.named("claude-opus-4-6"), price=Price()), server="auto")
+    cm = compactor(model=replace(Model.named(CLAUDE_MILLION), price=Price()), server="auto")
     assert cm.fit(past(cm)).server is None
