@@ -182,13 +182,13 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class FellBack:
-    """A summarizer failed, and a fallback replaced it.
+    """A summarizer failed, and a fallback replaced it; or the provider's server did not compact.
 
     Attributes:
-        summarizer: the failed summarizer.
+        summarizer: the failed summarizer; ``server`` for the provider's.
         reason: the reason.
         instead: the replacement: a step of the policy's fallback, or ``plain`` if a request that reused the session's
-            cache failed and only the removed messages were sent.
+            cache failed and only the removed messages were sent; ``here`` in place of the server, from now on.
     """
 
     __repr__ = short

@@ -201,7 +201,8 @@ class _Call:
         from .server_calls import asking, compaction_alone  # noqa: PLC0415 - for those who ask the server
 
         if server.is_pass:
-            path, given = compaction_alone(self.path, self.given, self.endpoint.messages, fitted.messages, server)
+            messages = fitted.messages[: server.cut]
+            path, given = compaction_alone(self.path, self.given, self.endpoint.messages, messages, server)
             return post(path, **given)
         return post(self.path, **asking(self._with(fitted), server))
 

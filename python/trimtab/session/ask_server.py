@@ -29,14 +29,19 @@ if TYPE_CHECKING:
 CHEAP = ("claude-haiku-5-5", "gpt-5.4-mini")
 """Models by which a summary here is priced where no summarizer is chosen: the cheap ones of both providers."""
 
+LATER = "before the next call"
+"""Why a request of its own is not asked for yet."""
+
 PATIENCE = 2
 """Requests for a compaction alone whose answer never came; then it is done here."""
 
 
 def ask(
-    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool
-) -> Flow[tuple[ServerCall | None, CompactionRequest]]:
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool, sends: bool
+) -> Flow[tuple[ServerCall | None, CompactionRequest | None]]:
     """Return what asks the server for a compaction that is due, its originals archived; else None, and one for here.
+
+    A request of its own is asked for where a call is about to be sent; at another moment nothing is done.
 
     Args:
         at: the session.
@@ -44,18 +49,23 @@ def ask(
         size: of its prompt.
         request: the compaction.
         here: whether it is done here, whatever the server can do.
+        sends: whether the next call is about to be sent.
 
     Raises:
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
-    asked, why = (None, "") if here else (yield from _ask(at, call, size, request))
+    asked, why = (None, "") if here else (yield from _ask(at, call, size, request, sends=sends))
+    if why == LATER:
+        return None, None
     if why:
         log.debug("done here, not by the provider's server: %s", why)
     return asked, request.here()
 
 
-def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow[tuple[ServerCall | None, str]]:
+def _ask(
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, sends: bool
+) -> Flow[tuple[ServerCall | None, str]]:
     """Return what asks the server; or None, and why it is not asked, empty where nothing can leave."""
     from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
     from ..server.translate import asked  # noqa: PLC0415
@@ -68,18 +78,13 @@ def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow
     if server.unanswered >= PATIENCE:
         server.stop(f"{PATIENCE} requests for a compaction had no answer that record was told of")
         return None, server.why
-    work = _work(at, call, size, request)
-    if at.policy.server == "auto":
-        from ..server.ways import cheapest  # noqa: PLC0415 - for those who leave the choice
-
-        best = cheapest(costs_of(at, work, request))
-        if best is None or best.name not in _WAYS:
-            return None, "the prices are unknown" if best is None else f"{best.name} costs least: {best}"
-        work = replace(work, way=_WAYS[best.name])
-    found = asked(work)
-    if isinstance(found, str):
-        return None, found
+    work = _chosen(at, _work(at, call, size, request), request)
+    found = work if isinstance(work, str) else asked(work)
+    if isinstance(work, str) or isinstance(found, str):
+        return None, str(found)
     made, clearing = found
+    if made.is_pass and not sends:
+        return None, LATER
     after = server.prompt - made.clears
     if not made.is_pass and after > at.settings.limits.input_budget:
         return None, f"the server would leave {after:,} tokens"
@@ -99,6 +104,18 @@ def _ask(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Flow
     server.unanswered += made.is_pass
     at.own.refs[kept.ref] = True
     return made, ""
+
+
+def _chosen(at: Memory, work: Work, request: CompactionRequest) -> Work | str:
+    """Return the work in the way that costs least, where the policy leaves that open; or why it is done here."""
+    if at.policy.server != "auto":
+        return work
+    from ..server.ways import cheapest  # noqa: PLC0415 - for those who leave the choice
+
+    best = cheapest(costs_of(at, work, request))
+    if best is None:
+        return "the prices are unknown"
+    return replace(work, way=_WAYS[best.name]) if best.name in _WAYS else f"{best.name} costs least: {best}"
 
 
 _WAYS: dict[str, Way] = {"on the server, in the call": "call", "on demand": "pass"}

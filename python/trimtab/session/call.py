@@ -42,11 +42,11 @@ class Fitted(Generic[MessageT]):
         messages: the list to send; the caller's own object if nothing was done.
         compaction: the compaction; None if nothing was done.
         reason: why ``messages`` are still past the policy's trigger or the input budget; after an overflow, the window
-            from now on and what was done; empty otherwise.
+            from now on and what was done; what the provider's server is asked to do; empty otherwise.
         resumed_ref: ref of the compaction whose result stands in for the beginning of the given list in ``messages``;
             None where none does, and where this call has compacted.
         server: what ``request`` asks the provider's server to do; None if nothing. Where it ``is_pass``, the request
-            is for a compaction alone: send it, give the answer to ``record``, and call ``fit`` again.
+            is for a compaction of the first messages alone: send it, give the answer to ``record``, and ``fit`` again.
         make_request: makes ``request``.
     """
 

@@ -61,7 +61,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     pressed = size.pressure
     request, reason = yield from _due(at, call, when, size, passes=waits)
     if request is not None and asks:
-        server, request = yield from _served(at, call, size, request, here=crowded or done is not None)
+        server, request = yield from _served(at, call, size, request, here=crowded or done is not None, when=when)
         if server is not None:
             return at.fitted(call, ledger.provider, None, "; ".join(server.does), server)
     if request is None and crowded:
@@ -89,12 +89,12 @@ def _put_back(at: Memory, begun: Call, call: Call, ledger: Ledger) -> Flow[tuple
 
 
 def _served(
-    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool
-) -> Flow[tuple[ServerCall | None, CompactionRequest]]:
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool, when: When
+) -> Flow[tuple[ServerCall | None, CompactionRequest | None]]:
     """Return what the provider's server is asked to do for a compaction, or None; and the compaction for here."""
     from .ask_server import ask  # noqa: PLC0415 - for those who ask the provider's server
 
-    return (yield from ask(at, call, size, request, here=here))
+    return (yield from ask(at, call, size, request, here=here, sends=when == "before_call"))
 
 
 def _compacted(

@@ -708,11 +708,10 @@ class Memory:
         server: ServerCall | None = None,
     ) -> Fitted[Any]:
         """Return the input of the call, whose messages were read in this shape."""
-        messages = call.messages[: server.cut] if server is not None and server.is_pass else call.messages
         make = partial(
             keywords,
             shape,
-            messages,
+            call.messages[: server.cut] if server is not None and server.is_pass else call.messages,
             call.system,
             call.tools,
             detected=self.settings.provider is None,
@@ -721,8 +720,8 @@ class Memory:
         )
         ref = call.view.ref if call.view else None
         if server is None:
-            return Fitted(messages, compaction, reason, ref, make_request=make)
-        return Fitted(messages, compaction, reason, ref, server, lambda: server.merged(make()))
+            return Fitted(call.messages, compaction, reason, ref, make_request=make)
+        return Fitted(call.messages, compaction, reason, ref, server, lambda: server.merged(make()))
 
 
 def _check_plan(plan: Plan | None, ledger: Ledger) -> None:

@@ -545,7 +545,6 @@ class Session:
 
         Raises:
             ArchiveError: the server's compaction cannot be recorded.
-            TypeError: a listener is asynchronous, and the server has compacted: ``arecord`` awaits it.
             ValueError: it has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
         at = self._memory

@@ -127,8 +127,10 @@ def test_the_loop_of_a_request_of_its_own() -> None:
     cm, messages, events = asked()
     fitted = cm.fit(messages)
     assert fitted.server is not None
-    assert validate(fitted.messages, provider="anthropic", request=fitted.request, in_flight=True) == []
-    cut = len(fitted.messages)
+    assert fitted.messages is messages  # an agent that goes on with it loses nothing
+    sent = fitted.request["messages"]
+    assert validate(sent, provider="anthropic", request=fitted.request, in_flight=True) == []
+    cut = len(sent)
     cm.record(compaction())
     after = cm.fit(messages)
     assert after.server is None
@@ -163,6 +165,16 @@ def test_a_compaction_that_failed_is_done_here(answer: Any, why: str) -> None:
     fitted = cm.fit(messages)
     assert fitted.server is None
     assert fitted.compaction is not None
+
+
+@pytest.mark.parametrize("when", ["after_step", "after_tool_batch", "after_run"])
+def test_a_request_of_its_own_is_asked_for_before_the_call(when: Any) -> None:
+    cm, messages, _ = asked()
+    fitted = cm.fit(messages, when=when)
+    assert fitted.server is None
+    assert fitted.compaction is None
+    assert fitted.messages is messages
+    assert cm.fit(messages).server is not None
 
 
 def test_answers_that_never_come_end_it() -> None:
