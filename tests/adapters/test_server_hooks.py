@@ -41,7 +41,8 @@ def server() -> Any:
 
 @pytest.mark.parametrize("way", ["", "call", "pass"])
 def test_a_middleware_does_what_a_wrapped_client_does(server: Any, way: str) -> None:
-    cm = trimtab.Compactor(CLAUDE_BOUND, provider="anthropic", server=way, **OPTIONS)
+    told: list[Any] = []
+    cm = trimtab.Compactor(CLAUDE_BOUND, provider="anthropic", server=way, listeners=[told.append], **OPTIONS)
     asked = anthropic.Anthropic(
         api_key="k", base_url=server.url, max_retries=0, middleware=[middleware(cm, session="s")]
     )
@@ -54,6 +55,8 @@ def test_a_middleware_does_what_a_wrapped_client_does(server: Any, way: str) -> 
     assert server.largest <= WINDOW - OUTPUT
     assert cm.session("s").history()
     assert bool(server.did["on demand"]) == (way == "pass")
+    if way == "pass":
+        assert sum(isinstance(event, trimtab.events.ServerCompacted) for event in told) == server.did["on demand"]
 
 
 def test_a_middleware_hands_errors_on(server: Any) -> None:
@@ -66,7 +69,8 @@ def test_a_middleware_hands_errors_on(server: Any) -> None:
 
 
 def test_an_asynchronous_middleware(server: Any) -> None:
-    cm = trimtab.Compactor(CLAUDE_BOUND, provider="anthropic", server="pass", **OPTIONS)
+    told: list[Any] = []
+    cm = trimtab.Compactor(CLAUDE_BOUND, provider="anthropic", server="pass", listeners=[told.append], **OPTIONS)
 
     async def talk() -> None:
         asked = anthropic.AsyncAnthropic(
@@ -80,7 +84,7 @@ def test_an_asynchronous_middleware(server: Any) -> None:
 
     asyncio.run(talk())
     assert server.refused == []
-    assert server.did["on demand"]
+    assert sum(isinstance(event, trimtab.events.ServerCompacted) for event in told) == server.did["on demand"] > 0
 
 
 def test_a_tool_runner_compacts_by_billed_tokens(server: Any) -> None:

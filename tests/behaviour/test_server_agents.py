@@ -167,9 +167,10 @@ def test_a_compaction_that_failed_is_done_here(answer: Any, why: str) -> None:
     assert fitted.compaction is not None
 
 
+@pytest.mark.parametrize("way", ["call", "pass"])
 @pytest.mark.parametrize("when", ["after_step", "after_tool_batch", "after_run"])
-def test_a_request_of_its_own_is_asked_for_before_the_call(when: Any) -> None:
-    cm, messages, _ = asked()
+def test_the_server_is_asked_before_the_call(when: Any, way: str) -> None:
+    cm, messages, _ = asked(way, window=110_000)
     fitted = cm.fit(messages, when=when)
     assert fitted.server is None
     assert fitted.compaction is None
@@ -224,3 +225,171 @@ def test_what_each_way_costs() -> None:
     assert (cm.fit(messages).server is not None) == best.name.startswith("on ")
     assert "a call" in str(best)
     assert cm.ways(messages[:3]) == ()
+
+
+def steps(many: int, tool: str = "Read") -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = [{"role": "user", "content": "Fix it."}]
+    for n in range(many):
+        call = {"type": "tool_use", "id": f"t{n}", "name": tool, "input": {"path": f"f{n}.py"}}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"line {n} " * 400}
+        made += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    return made
+
+
+def clears(**options: Any) -> tuple[Compactor, list[dict[str, Any]], list[Any], Any]:
+    """A Compactor whose request has just asked for results to be cleared."""
+    cm, _, events = asked("call", **options)
+    messages = next(made for n in range(2, 900) if cm.count(made := steps(n)) > cm.budget().trigger + 500)
+    fitted = cm.fit(messages)
+    assert fitted.server is not None
+    return cm, messages, events, fitted
+
+
+def cleared(tokens: int, gone: int | None) -> dict[str, Any]:
+    """An answer that says what was cleared."""
+    edits = [{"type": "clear_tool_uses_20250919", "cleared_input_tokens": gone}] if gone else []
+    return {
+        "usage": {"input_tokens": tokens, "output_tokens": 9},
+        "content": [{"type": "text", "text": "ok"}],
+        "stop_reason": "end_turn",
+        "context_management": None if gone is None else {"applied_edits": edits},
+    }
+
+
+def test_a_refusal_as_too_long_is_compacted_here_while_results_are_cleared() -> None:
+    cm, messages, _, fitted = clears()
+    after = cm.overflow("prompt is too long: 55000 tokens > 50000 maximum", messages)
+    assert after.server is None
+    assert cm.count(after.messages) < 50_000
+    cm, messages, _, fitted = clears()
+    assert cm.compact(messages, target_share=0.5).tokens_after < cm.count(messages)
+    assert fitted.server.clears > 0
+
+
+def test_sizes_are_those_that_the_model_sees() -> None:
+    cm, messages, _, fitted = clears()
+    whole = cm.count(messages) + fitted.server.clears
+    cm.record(cleared(whole - fitted.server.clears, fitted.server.clears))
+    assert cm.count(messages) == whole - fitted.server.clears
+    assert not cm.size(messages).pressure.is_past_trigger
+    assert not cm.stats(messages).due
+    again = cm.fit(messages)
+    assert again.server is not None
+    assert not again.server.ref
+
+
+def test_a_count_of_the_servers_own_ends_nothing() -> None:
+    cm, messages, events, fitted = clears()
+    trigger = fitted.request["context_management"]["edits"][0]["trigger"]["value"]
+    cm.record(cleared(trigger - 200, 0))
+    assert cm.fit(messages).server is not None
+    cm.record(cleared(trigger + 200, 0))
+    (edit,) = cm.fit(messages).request["context_management"]["edits"]
+    assert "clear_at_least" not in edit
+    cm.record(cleared(trigger + 200, 0))
+    assert events[-1] == FellBack("server", "it has cleared nothing, and said so", "here")
+    assert cm.fit(messages).server is None
+
+
+def test_an_answer_of_chat_completions_is_a_charge() -> None:
+    cm = Compactor("gpt-5.5", provider="openai_chat", server=True)
+    messages = [{"role": "user", "content": "hello"}]
+    cm.fit(messages)
+    cm.record({"choices": [], "usage": {"prompt_tokens": 900, "completion_tokens": 9}})
+    assert cm.count(messages) == 900
+
+
+@pytest.mark.parametrize("between", ["a rate limit", "another moment", "a count"])
+def test_an_answer_is_known_whatever_stands_between(between: str) -> None:
+    cm, messages, events = asked()
+    cm.fit(messages)
+    if between == "a rate limit":
+        with pytest.raises(ValueError, match="rate"):
+            cm.overflow("429 rate_limit_error: rate limit exceeded", messages)
+    elif between == "another moment":
+        cm.fit(messages, when="after_step")
+    else:
+        cm.count(messages)
+    cm.record(compaction())
+    assert [type(event) for event in events] == [ServerCompacted]
+    assert cm.fit(messages).messages[0]["content"][0]["signature"] == "s"
+
+
+def test_an_answer_of_another_list_takes_no_place() -> None:
+    cm, messages, events = asked()
+    cm.fit(messages)
+    other = [{"role": "user", "content": "hello"}]
+    cm.fit(other)
+    cm.record(compaction())
+    assert events == []
+    assert cm.fit(other).messages is other
+
+
+def test_a_state_goes_on_with_what_is_cleared() -> None:
+    cm, messages, _, fitted = clears()
+    session = cm.session("s", cm.session("s").state())
+    first = session.fit(messages)
+    later = cm.session("s", session.state())
+    more = messages + steps(1)[1:]
+    more[-1]["content"][0]["tool_use_id"] = more[-2]["content"][0]["id"] = "new"
+    again = later.fit(more)
+    assert first.server is not None
+    assert again.server is not None
+    assert not again.server.ref
+    keeps = [each.request["context_management"]["edits"][0]["keep"]["value"] for each in (first, again)]
+    assert keeps[1] == keeps[0] + 1
+    assert fitted.server is not None
+
+
+def compacted(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A list whose newest answer begins with a compaction of the server's."""
+    block = {"type": "compaction", "content": "so far"}
+    answer = {"role": "assistant", "content": [block, {"type": "text", "text": "I go on."}]}
+    return [*messages, answer, {"role": "user", "content": "Good."}]
+
+
+def test_pins_are_put_back_behind_a_compaction_again_and_again() -> None:
+    cm, _, _ = asked("call")
+    messages = compacted(chat(3))
+    cm.pin(messages[0])
+    first = cm.fit(messages)
+    assert [*first.messages] == [messages[-2], messages[0], messages[-1]]
+    cm.pin("answer 1; ")
+    second = cm.fit(messages)
+    assert [*second.messages] == [messages[-2], messages[0], messages[3], messages[-1]]
+    assert second.resumed_ref is not None
+    cm.restore(second.resumed_ref)
+    assert messages[0] in cm.fit(messages).messages[1:]
+
+
+def test_a_pinned_result_is_put_back_with_its_call() -> None:
+    cm, _, _ = asked("call")
+    messages = compacted([*steps(3), {"role": "assistant", "content": "read"}, {"role": "user", "content": "now?"}])
+    cm.pin(messages[4])
+    fitted = cm.fit(messages)
+    assert [*fitted.messages] == [messages[-2], messages[3], messages[4], messages[-1]]
+    assert validate(fitted.messages, provider="anthropic") == []
+
+
+def test_spans_that_are_kept_are_put_back() -> None:
+    cm, messages, _ = asked()
+    messages = [{**messages[0], "content": f"<keep>never push</keep> {messages[0]['content']}"}, *messages[1:]]
+    assert cm.fit(messages).server is not None
+    cm.record(compaction())
+    assert messages[0] in cm.fit(messages).messages
+
+
+def test_a_pinned_message_in_openais_answer_stands_once() -> None:
+    cm = Compactor("gpt-5.5", provider="openai_responses", server="pass", window=60_000, max_output=6_000)
+    messages = next(made for n in range(2, 900) if cm.count(made := chat(n)) > cm.budget().trigger + 500)
+    cm.pin(messages[0])
+    fitted = cm.fit(messages)
+    assert fitted.server is not None
+    said = [{"type": "input_text", "text": messages[0]["content"]}]
+    user = {"type": "message", "role": "user", "id": "m", "status": "completed", "content": said}
+    item = {"type": "compaction", "id": "c", "encrypted_content": "x" * 400}
+    usage = {"input_tokens": 40_000, "output_tokens": 300}
+    cm.record({"object": "response.compaction", "output": [user, item], "usage": usage})
+    after = cm.fit(messages)
+    assert [*after.messages[:2]] == [user, item]
+    assert messages[0] not in after.messages

@@ -88,7 +88,8 @@ def compacting(runner: Any, model: str | Model | Compactor, **options: Any) -> I
     due = Due(Sessions(model, {"provider": "anthropic", **options} if isinstance(model, str) else options))
     for message in runner:
         yield message
-        if due(message):
+        final = getattr(message, "get_final_message", None)  # a stream's, once it was read
+        if due(message if final is None else final()):
             runner.compact_before_next_turn()
 
 
@@ -99,5 +100,6 @@ async def acompacting(runner: Any, model: str | Model | Compactor, **options: An
     due = Due(Sessions(model, {"provider": "anthropic", **options} if isinstance(model, str) else options))
     async for message in runner:
         yield message
-        if due(message):
+        final = getattr(message, "get_final_message", None)
+        if due(message if final is None else await final()):
             runner.compact_before_next_turn()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .._log import log
 from ..messages.surrogates import mend
+from ..messages.usage import usage_in
 from ..session.compactor import Compactor
 from .sessions import Sessions, opening
 
@@ -169,7 +170,15 @@ class _Call:
     conversation: Conversation
 
     def send(self, post: Callable[..., Any]) -> Any:
-        answer = self.conversation.call(lambda fit: self._sent(post, fit), self.messages, **self._beside())
+        def send(fit: Fitted[Any]) -> Any:
+            sent = self._sent(post, fit)
+            if fit.server is None or not fit.server.is_pass:
+                return sent
+            if (response := getattr(sent, "http_response", None)) is not None:
+                response.read()
+            return _read(sent)
+
+        answer = self.conversation.call(send, self.messages, **self._beside())
         if self.given.get("stream") and hasattr(answer, "_iterator"):
             answer._iterator = _watched(answer._iterator, self.conversation)  # noqa: SLF001 - a stream has no hook
         else:
@@ -178,7 +187,12 @@ class _Call:
 
     async def asend(self, post: Callable[..., Any]) -> Any:
         async def send(fit: Fitted[Any]) -> Any:
-            return await self._sent(post, fit)
+            sent = await self._sent(post, fit)
+            if fit.server is None or not fit.server.is_pass:
+                return sent
+            if (response := getattr(sent, "http_response", None)) is not None:
+                await response.aread()
+            return _read(sent)
 
         answer = await self.conversation.acall(send, self.messages, **self._beside())
         if self.given.get("stream") and hasattr(answer, "_iterator"):
@@ -232,8 +246,8 @@ def _given(value: object) -> bool:
 def _read(answer: object) -> object:
     """Return an answer with a usage, or the JSON of one that the caller reads raw; None where it has none yet."""
     response = getattr(answer, "http_response", None)
-    if response is None or getattr(answer, "usage", None) is not None:
-        return answer if getattr(answer, "usage", None) is not None else None
+    if isinstance(answer, dict) or response is None or getattr(answer, "usage", None) is not None:
+        return answer if usage_in(answer) is not answer else None
     try:
         body = cast("Any", response).json()
     except Exception:  # noqa: BLE001 - the body is a stream, or not read yet: the caller's own

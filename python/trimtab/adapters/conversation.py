@@ -24,6 +24,9 @@ RETRIES = 3
 POLL = 0.005
 """Seconds between looks at a session that another task uses; a lock of threads cannot be awaited."""
 
+NO_ROOM = "the framework's calls have no room for its parameters"
+"""Why the provider's server is not asked to compact."""
+
 COMPACTING = ("fit", "overflow")
 """Steps of a call that read system text and tools."""
 
@@ -56,7 +59,7 @@ class Conversation:
     def __init__(self, session: Session, state: Mapping[str, Any] | None = None, *, carries: bool = False) -> None:
         """Take a session; without ``carries``, nothing is asked of the provider's server."""
         if session.policy.server and not carries:
-            session.compact_here("the framework's calls have no room for its parameters")
+            session.compact_here(NO_ROOM)
         self.session = session
         self.last_state = state
         self._lock = Lock()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..validity.parameters import EDITS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,16 +36,21 @@ def with_betas(given: Mapping[str, Any], flags: tuple[str, ...] | list[str]) -> 
 
 
 def asking(given: dict[str, Any], server: ServerCall) -> dict[str, Any]:
-    """Return the arguments of a call that also asks the server; the caller's own edits stay, in front."""
+    """Return the arguments of a call that also asks the server; the caller's own edits stay."""
     body, parameters = {**given["body"]}, dict(server.parameters)
     own = body.get("context_management")
     if isinstance(own, dict) and isinstance(parameters.get("context_management"), dict):
         edits = parameters["context_management"]["edits"]
         types = {edit["type"] for edit in edits}
         kept = [edit for edit in own.get("edits") or () if edit.get("type") not in types]
-        parameters["context_management"] = {"edits": [*kept, *edits]}
+        parameters["context_management"] = {"edits": sorted([*kept, *edits], key=_place)}
     made = {**given, "body": {**body, **parameters}}
     return with_betas(made, server.betas) if server.betas else made
+
+
+def _place(edit: Mapping[str, Any]) -> int:
+    """The place of an edit in a request's list: the one of thinking comes first."""
+    return EDITS.index(edit["type"]) if edit.get("type") in EDITS else len(EDITS)
 
 
 def compaction_alone(path: str, given: Mapping[str, Any], field: str, messages: Any, server: ServerCall) -> Any:

@@ -18,7 +18,7 @@ from ..errors import ConfigError
 from ..messages.objects import plain, sendable
 from ..messages.request import SYSTEM_ROLES
 from ..session.compactor import Compactor
-from .conversation import Conversation
+from .conversation import NO_ROOM, Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +65,8 @@ class Sessions:
             model if isinstance(model, Compactor) else Compactor(model, **{"provider": provider, **options})
         )
         self._most, self._carries = most, carries
+        if self.compactor.policy.server and not carries:
+            log.warning("the provider's server is not asked to compact: %s", NO_ROOM)
         self._held: OrderedDict[str, Conversation] = OrderedDict()
         self._lock = Lock()
 

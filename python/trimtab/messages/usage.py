@@ -198,6 +198,12 @@ def is_near(one: int, other: int) -> bool:
     return max(one, other) <= NEAR * min(one, other)
 
 
+def usage_in(value: object) -> object:
+    """Return the usage of a provider's answer; a usage itself as it is."""
+    own = value.get("usage") if isinstance(value, Mapping) else getattr(value, "usage", None)
+    return value if own is None or callable(own) else own
+
+
 def is_proven(charges: Sequence[B], at: int, count: Callable[[B], int]) -> bool:
     """Return whether a charge can show how large a window is: one that is doubled or absurd raises none.
 

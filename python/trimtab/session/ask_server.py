@@ -23,25 +23,28 @@ if TYPE_CHECKING:
     from ..server.call import ServerCall, Way
     from ..server.translate import Work
     from ..server.ways import WayCost
-    from .call import Call, Size
+    from .call import Call, Size, When
     from .memory import Memory
 
 CHEAP = ("claude-haiku-5-5", "gpt-5.4-mini")
 """Models by which a summary here is priced where no summarizer is chosen: the cheap ones of both providers."""
 
 LATER = "before the next call"
-"""Why a request of its own is not asked for yet."""
+"""Why the server is not asked yet."""
+
+NOTHING = "nothing can leave"
+"""Why the server is not asked for anything."""
 
 PATIENCE = 2
 """Requests for a compaction alone whose answer never came; then it is done here."""
 
 
 def ask(
-    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool, sends: bool
+    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool, when: When
 ) -> Flow[tuple[ServerCall | None, CompactionRequest | None]]:
     """Return what asks the server for a compaction that is due, its originals archived; else None, and one for here.
 
-    A request of its own is asked for where a call is about to be sent; at another moment nothing is done.
+    The server is asked where a call is about to be sent; at another moment that is put off until then.
 
     Args:
         at: the session.
@@ -49,16 +52,22 @@ def ask(
         size: of its prompt.
         request: the compaction.
         here: whether it is done here, whatever the server can do.
-        sends: whether the next call is about to be sent.
+        when: the moment.
 
     Raises:
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
-    asked, why = (None, "") if here else (yield from _ask(at, call, size, request, sends=sends))
+    cleared = at.server.cleared(request.ledger)
+    if cleared and not request.cleared:
+        request = replace(request, cleared=cleared, plan=None)  # the server's plan leaves alone what is gone already
+    asked, why = (None, "") if here else (yield from _ask(at, call, size, request, sends=when == "before_call"))
     if why == LATER:
+        at.server.due = when
         return None, None
-    if why:
+    if why == NOTHING and cleared:
+        return None, None
+    if why and why != NOTHING:
         log.debug("done here, not by the provider's server: %s", why)
     return asked, request.here()
 
@@ -72,7 +81,7 @@ def _ask(
 
     server, plan = at.server, request.decide()
     if not plan.edits:
-        return None, ""
+        return None, NOTHING
     if size.pressure.is_past_bytes:
         return None, "the request has too many bytes as it is sent"
     if server.unanswered >= PATIENCE:
@@ -83,7 +92,7 @@ def _ask(
     if isinstance(work, str) or isinstance(found, str):
         return None, str(found)
     made, clearing = found
-    if made.is_pass and not sends:
+    if not sends:
         return None, LATER
     after = server.prompt - made.clears
     if not made.is_pass and after > at.settings.limits.input_budget:
@@ -101,6 +110,7 @@ def _ask(
             yield kept.commit(max(request.ledger.total - made.clears, 0), None, told)
     made = replace(made, ref=kept.ref)
     server.waiting, server.clearing, server.sent = kept, clearing or work.clearing, made
+    server.passing, server.due = made if made.is_pass else None, ""
     server.unanswered += made.is_pass
     at.own.refs[kept.ref] = True
     return made, ""
@@ -160,10 +170,12 @@ def ways_of(at: Memory, call: Call) -> tuple[WayCost, ...]:
     """Return what each way to compact these messages costs; none where nothing can leave."""
     call, ledger = at.resume(call)
     size = at.look(call, ledger)
-    request = at.request(call, copies=False)
+    request = replace(at.request(call, copies=False), cleared=at.server.cleared(ledger))
     if not request.decide().edits:
         return ()
-    return costs_of(at, replace(_work(at, call, size, request), prompt=size.prompt), request)
+    known = at.server.standing(ledger)
+    whole = size.prompt + (known.tokens if known else 0)
+    return costs_of(at, replace(_work(at, call, size, request), prompt=whole), request)
 
 
 def explained(at: Memory, call: Call | None) -> Iterator[str]:

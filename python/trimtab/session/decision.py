@@ -94,7 +94,7 @@ def _served(
     """Return what the provider's server is asked to do for a compaction, or None; and the compaction for here."""
     from .ask_server import ask  # noqa: PLC0415 - for those who ask the provider's server
 
-    return (yield from ask(at, call, size, request, here=here, sends=when == "before_call"))
+    return (yield from ask(at, call, size, request, here=here, when=when))
 
 
 def _compacted(
@@ -174,6 +174,8 @@ def _beside(
 def _due(at: Memory, call: Call, when: When, size: Size, *, passes: str) -> Flow[tuple[CompactionRequest | None, str]]:
     """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
     pressed = size.pressure
+    if when == "before_call" and at.server.due:
+        when, at.server.due = at.server.due, ""
     needs = pressed.is_past_trigger or when == "on_overflow"
     rests, messages = at.rests() if needs else "", size.terms.messages
     goal, reason = due(

@@ -148,6 +148,8 @@ def paying(at: Memory, call: Call, size: Size) -> Flow[CompactionRequest | None]
     at.looks_at = total + max(prune.min_gain, total) // LOOKS
     policy = at.policy.paying()
     request = at.request(call, fixed=size.fixed, policy=policy, target=lambda ledger: ledger.total, trigger="auto")
+    if at.server.clearing is not None:
+        request = replace(request, cleared=at.server.cleared(request.ledger))
     plan = request.decide()
     return replace(request, plan=plan) if plan.edits else None
 

@@ -314,6 +314,7 @@ class Memory:
             if self.standin.view is None or self.standin.view.ref != ref:
                 return
         self.standin.remember(None)
+        self.server.settled = ""  # pins are put behind the provider's compaction again
         self.verified, self.valid = (0, ""), b""  # a digest does not tell a lone surrogate from what replaced it
         self.stop()
         archive = self.archived() if self.settings.exclusive else None
@@ -336,7 +337,9 @@ class Memory:
                 return whole.total + sum(fixed)
         beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
         forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
-        return forecast if self.policy.counter is None else ledger.total + beside
+        counted = forecast if self.policy.counter is None else ledger.total + beside
+        known = self.server.standing(ledger)
+        return counted if known is None or counted <= known.trigger else counted - known.tokens
 
     def _beside(self, call: Call, fixed: int) -> int:
         """Return the tokens of system text and tools by the model's counter; ``fixed`` are those by the policy's."""
@@ -497,7 +500,8 @@ class Memory:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""
         aside = copy(self)
         aside.forecast, aside.rendered = copy(self.forecast), copy(self.rendered)
-        return aside.size(call, ledger, whole=True)
+        ledger = self.scan(call.messages) if ledger is None else ledger
+        return self.server.reduced(self.policy, aside.size(call, ledger, whole=True), ledger)
 
     def unasked(self, trigger: Cause) -> str:
         """Return why this round does not ask the summarizer; empty if it may be asked.
@@ -595,7 +599,6 @@ class Memory:
             rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
             most_bytes=settings.most_bytes(ledger.provider, self.beside.bytes(call.system, call.tools)),
-            cleared={} if plan or self.server.clearing is None else self.server.cleared(ledger),
         )
 
     def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:

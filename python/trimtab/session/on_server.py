@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from logging import INFO, WARNING
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._log import log
 from ..ledger.columns import Kind, RowFlag
 from ..planning.due import pressure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..compaction.on_server import Archived
     from ..ledger.columns import Ledger
     from ..planning.policy import Policy
     from ..server.call import Clearing, ServerCall
-    from .call import Size
+    from .call import Size, When
 
 
 @dataclass
@@ -27,9 +30,12 @@ class OnServer:
         clearing: the results that it clears in every call; None without any.
         sent: what the last request asked; None if nothing.
         waiting: the compaction that is asked for, until its answer; None without one.
+        passing: what the request for a compaction alone asks, until its answer; None without one.
         unanswered: requests for a compaction alone without an answer.
+        missed: calls in a row, past the trigger, in which the server cleared nothing of what it was asked to.
+        due: the moment at which a compaction was due that is asked for with the next call; empty without one.
         settled: digest of the message with the server's newest compaction, once the list behind it is as it should be.
-        prompt: tokens of the last prompt without what the server leaves out.
+        prompt: tokens of the last prompt with what the server leaves out.
     """
 
     why: str = ""
@@ -37,14 +43,33 @@ class OnServer:
     clearing: Clearing | None = None
     sent: ServerCall | None = None
     waiting: Archived | None = None
+    passing: ServerCall | None = None
     unanswered: int = 0
+    missed: int = 0
+    due: When | Literal[""] = ""
     settled: str = ""
     prompt: int = 0
 
-    def stop(self, why: str) -> None:
-        """Ask the server no more: everything is done here from now on."""
-        log.warning("the provider's server is not asked to compact any more: %s", why)
-        self.why, self.clearing, self.sent, self.waiting = why, None, None, None
+    def stop(self, why: str, *, by_choice: bool = False) -> None:
+        """Ask the server no more: everything is done here from now on; a warning, unless somebody chose that."""
+        level = INFO if by_choice else WARNING
+        log.log(level, "the provider's server is not asked to compact any more: %s", why)
+        self.why = why
+        self.clearing = self.sent = self.waiting = self.passing = None
+
+    def state(self) -> dict[str, Any]:
+        """Return what a later process goes on from, as JSON: a request without an answer is not in it."""
+        known = self.clearing
+        held = None if known is None else {**asdict(known), "tools": [*known.tools], "inputs": [*known.inputs]}
+        return {"why": self.why, "refused": sorted(self.refused), "clearing": held}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checked state."""
+        self.why, self.refused = state["why"], frozenset(state["refused"])
+        if (held := state["clearing"]) is not None:
+            from ..server.call import Clearing  # noqa: PLC0415 - loaded with the first clearing
+
+            self.clearing = Clearing(**{**held, "tools": tuple(held["tools"]), "inputs": tuple(held["inputs"])})
 
     def standing(self, ledger: Ledger) -> Clearing | None:
         """Return the clearing, if it is of these messages and nothing took its place."""
@@ -67,8 +92,16 @@ class OnServer:
         return cleared_rows(known, ledger)
 
     def less(self, policy: Policy, size: Size, ledger: Ledger) -> Size:
-        """Return the sizes of the prompt without what the server leaves out of it; nothing is asked for it yet."""
+        """Return the sizes of the prompt that the model will see; nothing is asked for it yet."""
         self.prompt, self.sent = size.prompt, None
+        if (held := self.waiting) is not None:
+            begins = held.request.ledger
+            if len(begins) > len(ledger) or ledger.digest_until(len(begins)) != begins.digest:
+                self.waiting = self.passing = None  # of another list
+        return self.reduced(policy, size, ledger)
+
+    def reduced(self, policy: Policy, size: Size, ledger: Ledger) -> Size:
+        """Return the sizes of a prompt without what the server leaves out of it."""
         known = self.standing(ledger)
         if known is None or size.prompt <= known.trigger:
             return size

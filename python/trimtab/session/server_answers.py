@@ -13,8 +13,13 @@ from .._log import log
 from ..errors import MessageError
 from ..events import FellBack, ServerCompacted
 from ..ledger.columns import Role
-from ..messages.usage import Usage
+from ..messages.objects import plain
+from ..messages.types import text_of
+from ..messages.usage import Usage, usage_in
 from .on_server import compaction_in
+
+MISSES = 2
+"""Calls past the trigger in which the server clears nothing, until it is asked no more."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,16 +45,16 @@ def recorded(at: Memory, value: object) -> Flow[None]:
     """
     from ..server.answer import is_compacted, server_answer  # noqa: PLC0415 - for answers alone
 
-    answer = server_answer(value)
+    answer, usage = server_answer(value), usage_in(value)
     if answer is not None:
         yield from answered(at, answer)
-    elif is_compacted(value):
+    elif is_compacted(usage):
         at.forecast.forget(at.forecast.beyond)  # the prompt that it is of is not the list that was counted
         at.server.clearing = at.server.waiting = None
     else:
         known, server = at.server.clearing, at.server
         cleared = known.tokens if known and server.sent and server.prompt > known.trigger else 0
-        at.record(value, cleared=cleared)
+        at.record(usage, cleared=cleared)
 
 
 def unserved(at: Memory, error: object) -> Flow[bool]:
@@ -83,9 +88,12 @@ def answered(at: Memory, answer: ServerAnswer) -> Flow[None]:
         ArchiveError: the compaction cannot be recorded.
         ValueError: the usage has no prompt tokens.
     """
-    server, sent, waiting = at.server, at.server.sent, at.server.waiting
-    if sent is not None and sent.is_pass:
-        yield from _passed(at, answer, sent)
+    server, waiting, passing = at.server, at.server.waiting, at.server.passing
+    if passing is not None and (answer.messages or answer.failed or server.sent is passing):
+        yield from _passed(at, answer, passing)
+        return
+    if answer.messages:
+        log.warning("a compaction that this session did not ask for takes no messages' place in it")
         return
     before = waiting.request.ledger.total if waiting else at.forecast.own
     if answer.compacted:
@@ -109,27 +117,33 @@ def _cleared(at: Memory, answer: ServerAnswer) -> Flow[None]:
     if sent is None or known is None or server.prompt <= known.trigger:
         return
     if answer.cleared:
-        server.clearing = replace(known, tokens=answer.cleared)
-    else:
-        why = "it has cleared nothing, and said so" if answer.cleared == 0 else "its answer names no applied edits"
-        server.stop(why)
-        yield FellBack("server", why, "here")
+        server.clearing, server.missed = replace(known, tokens=answer.cleared), 0
+        return
+    if answer.cleared == 0 and Usage.of(answer.usage).prompt <= known.trigger:
+        return  # by the server's own count the prompt is not past the trigger
+    server.missed += 1
+    if answer.cleared == 0 and server.missed < MISSES:
+        server.clearing = replace(known, least=0)  # by its count there may have been less to clear
+        return
+    why = "it has cleared nothing, and said so" if answer.cleared == 0 else "its answer names no applied edits"
+    server.stop(why)
+    yield FellBack("server", why, "here")
 
 
 def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
     """Put the answer of a request for a compaction alone in the place of the messages that it is of."""
     server, waiting = at.server, at.server.waiting
-    server.sent = server.waiting = None
+    server.sent = server.waiting = server.passing = None
     server.unanswered = 0
     if waiting is None or not answer.messages:
         why = "its compaction failed" if answer.failed else "the answer is no compaction"
         server.stop(why)
         yield FellBack("server", why, "here")
         return
-    there, ledger = at.scan(answer.messages), waiting.request.ledger
-    known = {there.digest_of(n) for n in range(len(there))}  # OpenAI's has the user's messages, the pinned ones too
-    pins = [pin for pin in waiting.request.pins if pin < sent.cut and ledger.digest_of(pin) not in known]
-    made = _restored(at, waiting.edited(sent.cut), answer.messages, pins, sent.cut)
+    said = {_said(message) for message in answer.messages}  # OpenAI's has the user's messages, the pinned ones too
+    messages = waiting.request.messages
+    kept = [place for place in _kept(waiting.request, sent.cut) if _said(messages[place]) not in said]
+    made = _restored(at, waiting.edited(sent.cut), answer.messages, kept, sent.cut)
     try:
         view, after = waiting.placed(made)
     except MessageError as error:
@@ -138,7 +152,7 @@ def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
         return
     yield waiting.commit(after, view, None, answer.text or None)
     remember(at, waiting.ref, view)
-    billed = answer.billed or ((answer.usage,) if isinstance(answer.usage, dict) else ())
+    billed = answer.billed or tuple(plain([answer.usage]))
     yield ServerCompacted(waiting.ref, waiting.request.ledger.total, after, None, answer.edits, billed, answer.text)
 
 
@@ -151,19 +165,39 @@ def remember(at: Memory, ref: str, view: View) -> None:
     at.standin.remember(view)
 
 
-def _restored(
-    at: Memory, messages: Sequence[Message], placed: Sequence[Message], pins: Sequence[int], cut: int
-) -> list[Message]:
-    """Return the list with a compaction in front, and the pinned messages that it stands for behind it.
+def _said(message: Message) -> tuple[object, str]:
+    """Return who says a message, and its text, in whatever form it has."""
+    return message.get("role"), text_of(message.get("content"))
 
-    A pin in front of later thinking makes that invalid, where the model binds it: then it leaves.
+
+def _kept(request: CompactionRequest, cut: int) -> list[int]:
+    """Return the messages in front of a cut that a compaction there must not take: pins, and spans that are kept.
+
+    A call and its results stay together, and so do the messages between them.
     """
-    made = [*placed, *(messages[pin] for pin in pins), *messages[cut:]]
-    if not pins or not at.settings.strips:
+    ledger, found = request.ledger, set()
+    cuts = [n for n, safe in enumerate(ledger.safe.tolist()) if safe]
+    for place in {*request.pins, *(at for at, _ in request.kept_spans)}:
+        if place < cut:
+            start = max((n for n in cuts if n <= place), default=0)
+            stop = min((n for n in cuts if n > place), default=cut)
+            found |= {*range(start, min(stop, cut))}
+    return sorted(found)
+
+
+def _restored(
+    at: Memory, messages: Sequence[Message], placed: Sequence[Message], kept: Sequence[int], cut: int
+) -> list[Message]:
+    """Return the list with a compaction in front, and behind it the messages that stay although it stands for them.
+
+    They make the thinking in them and behind them invalid, where the model binds it: then it leaves.
+    """
+    made = [*placed, *(messages[place] for place in kept), *messages[cut:]]
+    if not kept or not at.settings.strips:
         return made
     from ..compaction.apply import without_thinking  # noqa: PLC0415 - numpy comes with the first plan
 
-    return without_thinking(made, at.scan(made), len(placed) + len(pins))
+    return without_thinking(made, at.scan(made), len(placed))
 
 
 def put_back(at: Memory, begun: Call, call: Call, ledger: Ledger) -> Flow[tuple[Call, Ledger]]:
@@ -186,24 +220,25 @@ def put_back(at: Memory, begun: Call, call: Call, ledger: Ledger) -> Flow[tuple[
     owner = 0 if row is None else int(ledger.owner[row])
     if owner == 0 or (name := ledger.digest_of(owner)) == server.settled:
         return call, ledger
-    server.settled, server.clearing = name, None
+    server.clearing = None
     request = at.request(call, trigger="auto")
-    costs = request.costs(request.target)
-    pins = [pin for pin in request.pins if pin < owner]
+    head, kept = request.costs(request.target).head, _kept(request, owner)
     skips = ledger.provider != "anthropic"  # the user's words are read there too, and stay; the rest may leave
-    said = [n for n in range(owner) if skips and ledger.role[n] in {Role.SYSTEM, Role.USER} and n not in pins]
-    if not pins and not (skips and len(said) < owner):
+    said = [n for n in range(owner) if skips and ledger.role[n] in {Role.SYSTEM, Role.USER} and n not in kept]
+    if not kept and not (skips and len(said) < owner):
+        server.settled = name
         return call, ledger
-    kept = yield from _archived_anyhow(at, request)
-    messages = kept.request.messages
-    made = _restored(at, messages, [*(messages[n] for n in said), *messages[owner : costs.head]], pins, costs.head)
+    stored = yield from _archived_anyhow(at, request)
+    messages = stored.request.messages
+    made = _restored(at, messages, [*(messages[n] for n in said), *messages[owner:head]], kept, head)
+    server.settled = name
     try:
-        view, after = kept.placed(made)
+        view, after = stored.placed(made)
     except MessageError as error:
         log.warning("pinned messages cannot be put behind the server's compaction: %s", error)
         return call, ledger
-    yield kept.commit(after, view, None)
-    remember(at, kept.ref, view)
+    yield stored.commit(after, view, None)
+    remember(at, stored.ref, view)
     return at.resume(begun)
 
 

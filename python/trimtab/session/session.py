@@ -15,6 +15,7 @@ from ..compaction.settings import check_span, target_of
 from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
 from ..messages.request import SYSTEM_ROLES, begins_with
+from ..messages.usage import usage_in
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
 from .decision import next_input
@@ -86,12 +87,6 @@ def _awaitable(
     amethod.__name__, amethod.__qualname__ = f"a{flow.__name__}", f"Session.a{flow.__name__}"
     amethod.__doc__ = doc
     return amethod
-
-
-def _usage_of(value: object) -> object:
-    """Return the usage of an answer; a usage itself as it is."""
-    own = value.get("usage") if isinstance(value, Mapping) else getattr(value, "usage", None)
-    return value if own is None or callable(own) else own
 
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
@@ -514,9 +509,7 @@ class Session:
         if self._memory.server.sent is not None:
             from .server_answers import unserved  # noqa: PLC0415
 
-            serves = yield from unserved(self._memory, error)
-            self._memory.server.sent = None
-            if serves:
+            if (yield from unserved(self._memory, error)):
                 return (yield from next_input(self._memory, _call(messages, system, tools), "before_call", None))
         cause = error if isinstance(error, BaseException) else None
         try:
@@ -549,7 +542,7 @@ class Session:
         """
         at = self._memory
         if not at.policy.server:
-            at.record(_usage_of(usage))
+            at.record(usage_in(usage))
             return
         from .server_answers import recorded  # noqa: PLC0415
 
@@ -564,7 +557,7 @@ class Session:
         """``record`` with listeners and an archive that are awaited."""
         at = self._memory
         if not at.policy.server:
-            at.record(_usage_of(usage))
+            at.record(usage_in(usage))
             return
         from .server_answers import recorded  # noqa: PLC0415
 
@@ -583,7 +576,7 @@ class Session:
         Args:
             why: for the log.
         """
-        self._memory.server.stop(why)
+        self._memory.server.stop(why, by_choice=True)
 
     def learn(self, transcript: Transcript) -> None:
         """Learn from a session file: the agent's window of this model, and the usage as ``record`` does from each call.

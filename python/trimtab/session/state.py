@@ -50,6 +50,7 @@ def state_of(memory: Memory) -> dict[str, Any]:
         "forecast": memory.forecast.state(),
         "view": asdict(view) if view and stands_in else None,
         **({} if settings.rules.request is None else {"request": settings.rules.request}),
+        **({"server": memory.server.state()} if settings.policy.server else {}),
     }
 
 
@@ -64,6 +65,8 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
     memory.own.results.extend(map(tuple, state["results"]))
     memory.forecast.load(state["forecast"])
     memory.standin.remember(View(**state["view"]) if state["view"] else None)
+    if "server" in state:
+        memory.server.load(state["server"])
     if state["limits"] is not None:
         window, output, source = state["limits"]
         known = memory.settings.model
@@ -209,6 +212,21 @@ _STATE: dict[str, Any] = {
     "refs": lambda refs: isinstance(refs, Mapping) and all(isinstance(known, bool) for known in refs.values()),
     "results": _each(_each(_is_text)),
     "view": _is_view,
+    "server": {
+        "why": _is_text,
+        "refused": _each(_is_text),
+        "clearing": {
+            "uses": _is_count,
+            "tokens": _is_count,
+            "messages": _is_count,
+            "digest": _is_text,
+            "trigger": _is_count,
+            "least": _is_count,
+            "tools": _each(_is_text),
+            "inputs": _each(_is_text),
+            "thinking": _is_count,
+        },
+    },
     "forecast": {
         "vocabularies": _each(_is_text),
         "anchor": {
@@ -253,6 +271,7 @@ _MAY_BE_NONE = frozenset(
     {
         "state.limits",
         "state.view",
+        "state.server.clearing",
         "state.forecast.anchor",
         "state.forecast.anchor.other",
         "state.forecast.pending",
@@ -269,6 +288,7 @@ _MAY_LACK = frozenset(
         "state.forecast.usage.earlier",
         "state.forecast.doubted",
         "state.request",
+        "state.server",
     }
 )
 """Keys that earlier releases did not write, or that hold what a session may have nothing of."""

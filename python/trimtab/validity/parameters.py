@@ -55,8 +55,11 @@ def findings(request: Mapping[str, Any], messages: Sequence[AnyMessage], provide
 
 
 def _flags(request: Mapping[str, Any]) -> str:
+    headers = request.get("extra_headers")
+    sent = [value for name, value in headers.items() if name.lower() == "anthropic-beta"] if headers else []
     betas = request.get("betas") or ()
-    return betas if isinstance(betas, str) else ",".join(betas if isinstance(betas, Iterable) else ())
+    named = [betas] if isinstance(betas, str) else [*betas] if isinstance(betas, Iterable) else []
+    return ",".join(map(str, (*sent, *named)))
 
 
 def _of_edits(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str, str]]:
@@ -69,7 +72,7 @@ def _of_edits(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Ite
         words = "context_management.edits: Input should be a valid list"
         yield "edits_malformed", words, "send a list of edits, each with its type"
         return
-    types, flags = [edit.get("type") for edit in edits], _flags(request)
+    types, flags = [str(edit.get("type")) for edit in edits], _flags(request)
     for place, (edit, kind) in enumerate(zip(edits, types, strict=True)):
         where = f"context_management.edits.{place}"
         if kind not in EDITS:
@@ -100,7 +103,7 @@ def _of_edit(where: str, edit: Mapping[str, Any]) -> Iterator[tuple[str, str, st
 
 
 def _together(
-    request: Mapping[str, Any], types: list[Any], messages: Sequence[AnyMessage]
+    request: Mapping[str, Any], types: list[str], messages: Sequence[AnyMessage]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield what is wrong with edits beside each other, beside thinking, and beside a compaction in the list."""
     if CLEAR_THINKING in types:
@@ -108,7 +111,8 @@ def _together(
             words = f"`{CLEAR_THINKING}` must be the first edit of context_management.edits"
             yield "thinking_edit_not_first", words, "put it first"
         thinking = request.get("thinking")
-        if not isinstance(thinking, Mapping) or thinking.get("type") not in {"enabled", "adaptive"}:
+        whole = "model" in request or "thinking" in request  # else the caller's other keywords may have it
+        if whole and (not isinstance(thinking, Mapping) or thinking.get("type") not in {"enabled", "adaptive"}):
             words = f"`{CLEAR_THINKING}` strategy requires `thinking` to be enabled or adaptive"
             yield "thinking_edit_without_thinking", words, "leave the edit out, or switch thinking on"
     if COMPACT in types and any(signed for signed, _ in _compactions(messages)):

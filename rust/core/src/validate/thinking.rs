@@ -15,7 +15,7 @@ pub fn check(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
         // A compaction that the provider wrote stands in front of the thinking that it answers with.
         let span = rows(ledger, turn).filter(|&row| ledger.kind[row] != Kind::Compaction);
         let start = span.clone().next();
-        if let Some(row) = span.clone().last().filter(|&row| thinks(row)) {
+        if let Some(row) = span.clone().next_back().filter(|&row| thinks(row)) {
             let words = "messages: The final block in an assistant message cannot be `thinking`.";
             found.row(row, "thinking_last", words, "drop the thinking, or keep what came behind it");
         }
