@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from codes import of_parameters
+from support.models import CLAUDE_BOUND
 from trimtab import validate
 from trimtab.validity.parameters import CLEAR_RESULTS, CLEAR_THINKING, COMPACT, COMPACTING, EDITING, ON_DEMAND
 
@@ -32,6 +33,7 @@ ANTHROPIC: list[tuple[str, dict[str, Any], list[Any]]] = [
     ("edits_malformed", {"context_management": {"edits": {}}, "betas": BETAS}, HELLO),
     ("edits_malformed", {"context_management": {"edits": ["clear"]}, "betas": BETAS}, HELLO),
     ("unknown_edit", edits({"type": "clear_everything"}), HELLO),
+    ("unknown_edit", edits({"type": ["clear"]}), HELLO),
     ("beta_required", edits({"type": CLEAR_RESULTS}, betas=[]), HELLO),
     ("beta_required", edits({"type": COMPACT}, betas=EDITING), HELLO),
     ("beta_required", alone(betas=[]), HELLO),
@@ -45,7 +47,7 @@ ANTHROPIC: list[tuple[str, dict[str, Any], list[Any]]] = [
         edits({"type": CLEAR_RESULTS}, {"type": CLEAR_THINKING}, thinking={"type": "adaptive"}),
         HELLO,
     ),
-    ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}), HELLO),
+    ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}, model=CLAUDE_BOUND), HELLO),
     ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}, thinking={"type": "disabled"}), HELLO),
     ("compaction_mixed", edits({"type": COMPACT}), [{"role": "assistant", "content": [SIGNED]}, *HELLO]),
     ("signed_compaction_not_first", {}, [*HELLO, {"role": "assistant", "content": [SIGNED]}, *HELLO]),
@@ -100,7 +102,9 @@ def test_every_code_has_a_case() -> None:
     [
         ({}, HELLO),
         (edits({"type": CLEAR_THINKING, "keep": "all"}, {"type": CLEAR_RESULTS}, thinking={"type": "enabled"}), HELLO),
+        (edits({"type": CLEAR_THINKING}), HELLO),  # thinking may be among the call's other keywords
         (edits(trigger(COMPACT, 50_000), betas=COMPACTING), HELLO),
+        (edits({"type": CLEAR_RESULTS}, betas=(), extra_headers={"Anthropic-Beta": EDITING}), HELLO),
         (alone(), [*HELLO, {"role": "assistant", "content": "yes "}]),
         ({}, [{"role": "assistant", "content": [SIGNED]}, *HELLO]),
     ],
