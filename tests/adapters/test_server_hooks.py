@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anthropic
 import pytest
@@ -19,6 +19,9 @@ from support.simulated import Beginner
 from support.strict import SYSTEM, TOOLS
 from trimtab.adapters.anthropic import acompacting, compacting, middleware, wrap
 from trimtab.validity import parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(
     not hasattr(anthropic, "Middleware"), reason="this release of the SDK has no middleware"
@@ -39,6 +42,14 @@ def server() -> Any:
         yield made
 
 
+def turns() -> Iterator[tuple[Beginner, dict[str, Any]]]:
+    """An agent, and the keywords of each of its calls."""
+    agent = Beginner(False, lambda _, output: output, (5, 20, 40))
+    for _ in range(100):
+        agent.goes_on()
+        yield agent, {**KNOWN, "system": SYSTEM, "tools": TOOLS, "messages": agent.messages}
+
+
 @pytest.mark.parametrize("way", ["", "call", "pass"])
 def test_a_middleware_does_what_a_wrapped_client_does(server: Any, way: str) -> None:
     told: list[Any] = []
@@ -46,10 +57,7 @@ def test_a_middleware_does_what_a_wrapped_client_does(server: Any, way: str) -> 
     asked = anthropic.Anthropic(
         api_key="k", base_url=server.url, max_retries=0, middleware=[middleware(cm, session="s")]
     )
-    agent = Beginner(False, lambda _, output: output, (5, 20, 40))
-    for _ in range(100):
-        agent.goes_on()
-        known = {**KNOWN, "system": SYSTEM, "tools": TOOLS, "messages": agent.messages}
+    for agent, known in turns():
         agent.answered(asked.beta.messages.create(**known))
     assert server.refused == []
     assert server.largest <= WINDOW - OUTPUT
@@ -76,10 +84,7 @@ def test_an_asynchronous_middleware(server: Any) -> None:
         asked = anthropic.AsyncAnthropic(
             api_key="k", base_url=server.url, max_retries=0, middleware=[middleware(cm, session="s")]
         )
-        agent = Beginner(False, lambda _, output: output, (5, 20, 40))
-        for _ in range(100):
-            agent.goes_on()
-            known = {**KNOWN, "system": SYSTEM, "tools": TOOLS, "messages": agent.messages}
+        for agent, known in turns():
             agent.answered(await asked.beta.messages.create(**known))
 
     asyncio.run(talk())

@@ -5,7 +5,6 @@ demand is signed, stands first and is sent back as it came. Its own passes are b
 """
 
 import copy
-import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,10 +13,9 @@ from random import Random
 from werkzeug import Request, Response
 
 import trimtab
-from support.checker import THINKING, check
 from support.loopback import Reply
 from support.simulated import events
-from support.strict import BINDING, WORDS, Strict, canonical, marked, spoken
+from support.strict import Strict, canonical, spoken
 
 EDITING, COMPACTING, ON_DEMAND = "context-management-2025-06-27", "compact-2026-01-12", "compact-2026-09-04"
 CLEARED = "[the result of this call was cleared]"
@@ -86,27 +84,6 @@ class Compacting(Strict):
         data = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(made))
         return Response(data, 200, {"content-type": "text/event-stream"})
 
-    def wrong(self, body, betas):
-        """The provider's words for what it would refuse; None for a request that it takes."""
-        messages, thinks = body["messages"], None if self.binds else True
-        for finding in check(messages, "anthropic", prefill=bool(body.get("compaction")), thinking=thinks):
-            where, code, what = finding.split(": ", 2)
-            return f"{where}: {WORDS.get(code, code)} ({what})"
-        beside = {key: body.get(key) for key in ("system", "tools")}
-        marks = sum(marked(part) for part in (*beside.values(), *(message["content"] for message in messages)))
-        if marks > 4:
-            return f"{WORDS['too_many_cache_control']} Found {marks}."
-        if moved := self.misplaced(messages):
-            return moved
-        self.seen, self.applied = self.edited(body)
-        self.tokens = self.counts.count(self.seen, **beside)
-        if self.tokens > self.window:
-            return f"prompt is too long: {self.tokens} tokens > {self.window} maximum"
-        binding = (body.get("thinking") or {}).get("block_binding")
-        if binding and BINDING not in betas:
-            return "thinking.block_binding: Extra inputs are not permitted"
-        return self.unbound(messages, beside, drops=bool(binding))
-
     def misplaced(self, messages):
         """What is wrong with the compactions in a list: changed, invented, or signed and not first."""
         for index, message in enumerate(messages):
@@ -119,6 +96,11 @@ class Compacting(Strict):
                 if known["signature"] and index:
                     return f"messages.{index}: a signed `compaction` block must be the first block of the first message"
         return None
+
+    def shown(self, body):
+        """The messages that the model sees: without what stands before a compaction, and what the edits clear."""
+        self.seen, self.applied = self.edited(body)
+        return self.seen
 
     def edited(self, body):
         """The messages that the model sees, and the edits that made them so."""
@@ -137,34 +119,16 @@ class Compacting(Strict):
                 applied.append(edit)
         return messages, applied
 
-    def unbound(self, messages, beside, *, drops):
-        """Thinking that is not where it was made; a compaction of the server's own stands for all before it."""
-        before, last = hashlib.sha256(canonical(beside)), None
-        for role, block in spoken(messages):
-            if block["type"] == "compaction" and block.get("content") is not None:
-                state = self.signatures[block["content"]]["state"]
-                before, last = state[0].copy(), state[1]
-                continue
-            if block["type"] not in THINKING:
-                before.update(canonical([role, block]))
-                continue
-            known = self.signed.get(block.get("signature") or block.get("data"))
-            if known is None:
-                return "Invalid `signature` in `thinking` block"
-            moved = self.binds and (known[0] != before.hexdigest() or last not in (None, known[1]))
-            if moved and not drops:
-                return "Invalid `signature` in `thinking` block: the block is bound to a different conversation."
-            self.dropped += moved
-            last = block.get("signature") or block.get("data")
-        self.hasher, self.stands = before, (before.hexdigest(), last)
-        return None
+    def stands_for(self, block):
+        """What stands before a compaction of the server's own, whatever the list has there."""
+        return self.signatures[block["content"]]["state"] if block.get("content") is not None else None
 
     def block(self, signed):
         """A new compaction of what the model sees."""
         number = len(self.signatures) + 1
         text = f"Compaction {number}: " + "the agent worked on the build and goes on. " * 40
         signature = f"signed.{number}" if signed else None
-        self.signatures[text] = {"signature": signature, "state": (self.hasher.copy(), self.stands[1])}
+        self.signatures[text] = {"signature": signature, "state": (self.before_all.copy(), self.stands[1])}
         return {"type": "compaction", "content": text} | ({"signature": signature} if signed else {})
 
     def billed_pass(self):

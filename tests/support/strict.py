@@ -90,15 +90,17 @@ class Strict:
 
     def wrong(self, body, betas):
         """The provider's words for what it would refuse; None for a request that it takes."""
-        messages = body["messages"]
-        for finding in check(messages, "anthropic", prefill=False, thinking=None if self.binds else True):
+        messages, thinks = body["messages"], None if self.binds else True
+        for finding in check(messages, "anthropic", prefill=bool(body.get("compaction")), thinking=thinks):
             where, code, what = finding.split(": ", 2)
             return f"{where}: {WORDS.get(code, code)} ({what})"
         beside = {key: body.get(key) for key in ("system", "tools")}
         marks = sum(marked(part) for part in (*beside.values(), *(message["content"] for message in messages)))
         if marks > 4:
             return f"{WORDS['too_many_cache_control']} Found {marks}."
-        self.tokens = self.counts.count(messages, **beside)
+        if moved := self.misplaced(messages):
+            return moved
+        self.tokens = self.counts.count(self.shown(body), **beside)
         if self.tokens > self.window:
             return f"prompt is too long: {self.tokens} tokens > {self.window} maximum"
         binding = (body.get("thinking") or {}).get("block_binding")
@@ -106,10 +108,23 @@ class Strict:
             return "thinking.block_binding: Extra inputs are not permitted"
         return self.unbound(messages, beside, drops=bool(binding))
 
+    def misplaced(self, messages):
+        """What is wrong with the compactions in a list; a server that writes none takes them as they come."""
+
+    def shown(self, body):
+        """The messages that the model sees."""
+        return body["messages"]
+
+    def stands_for(self, block):
+        """What stands before a compaction: a digest, and the thinking before it; None for the list itself."""
+
     def unbound(self, messages, beside, *, drops):
         """Thinking that is not where it was made; where there is none, what the answer's is bound to is known."""
         before, last = hashlib.sha256(canonical(beside)), None
         for role, block in spoken(messages):
+            if block["type"] == "compaction" and (state := self.stands_for(block)):
+                before, last = state[0].copy(), state[1]
+                continue
             if block["type"] not in THINKING:
                 before.update(canonical([role, block]))
                 continue
@@ -121,7 +136,7 @@ class Strict:
                 return "Invalid `signature` in `thinking` block: the block is bound to a different conversation."
             self.dropped += moved
             last = block.get("signature") or block.get("data")
-        self.stands = before.hexdigest(), last
+        self.before_all, self.stands = before, (before.hexdigest(), last)
         return None
 
     def answer(self, body):

@@ -245,12 +245,11 @@ def _given(value: object) -> bool:
 
 def _read(answer: object) -> object:
     """Return an answer with a usage, or the JSON of one that the caller reads raw; None where it has none yet."""
-    response = getattr(answer, "http_response", None)
-    if isinstance(answer, dict) or response is None or getattr(answer, "usage", None) is not None:
-        return answer if usage_in(answer) is not answer else None
+    if usage_in(answer) is not answer:
+        return answer
     try:
-        body = cast("Any", response).json()
-    except Exception:  # noqa: BLE001 - the body is a stream, or not read yet: the caller's own
+        body = cast("Any", answer).http_response.json()
+    except Exception:  # noqa: BLE001 - no raw answer, or one whose body is a stream or not read yet: the caller's own
         return None
     return body if body.get("usage") is not None else None
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from agents import RunHooks
 from agents.run import ModelInputData
 
-from ..server.ways import ON_DEMAND
 from .sessions import Sessions, opening
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ def compacts_when_due(model: str | Model | Compactor, **options: Any) -> Callabl
         pressed = session.size(items).pressure
         if not pressed.is_past_trigger or pressed.is_danger:
             return bool(pressed.is_danger)
-        way = next((way for way in session.ways(items) if way.name == ON_DEMAND), None)
+        way = next((way for way in session.ways(items) if way.way == "pass"), None)
         return way is None or way.pays is not False
 
     return is_due

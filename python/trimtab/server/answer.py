@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..messages.objects import plain
+from ..messages.usage import is_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +65,7 @@ def server_answer(value: object) -> ServerAnswer | None:
         _in_place(blocks, of_message=output is None) if alone else (),
         bool(whole or (passes and not found)),
         bool(found) and not whole,
-        sum(_tokens(edit.get("cleared_input_tokens")) for edit in applied) if edits is not None else None,
+        sum(filter(is_tokens, (edit.get("cleared_input_tokens") for edit in applied))) if edits is not None else None,
         applied,
         passes,
         "\n".join(block["content"] for block in whole if isinstance(block.get("content"), str)),
@@ -98,10 +99,6 @@ def _passes(usage: object) -> tuple[Mapping[str, Any], ...]:
     entries = _get(usage, "iterations")
     listed: Sequence[Any] = plain([*entries]) if isinstance(entries, list | tuple) else ()
     return tuple(entry for entry in listed if isinstance(entry, Mapping) and entry.get("type") == "compaction")
-
-
-def _tokens(value: object) -> int:
-    return value if type(value) is int and value > 0 else 0
 
 
 def _get(value: object, name: str) -> Any:

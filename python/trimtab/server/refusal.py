@@ -31,12 +31,17 @@ _REFUSED = re.compile(
 
 def refused(error: object) -> str:
     """Return the words with which a provider refuses what was asked of its server; empty for another error."""
-    status = getattr(error, "status_code", getattr(error, "status", None))
+    status = status_of(error)
     if isinstance(status, int) and status not in {400, 404, 422}:
         return ""
     text = _text(error)
     found = _REFUSED.search(text[:MOST_TEXT])
     return " ".join(text[max(found.start() - 60, 0) : found.end() + 60].split()) if found else ""
+
+
+def status_of(error: object) -> object:
+    """Return the HTTP status of an SDK's error, if it has one."""
+    return getattr(error, "status_code", getattr(error, "status", None))
 
 
 def refuses_thinking(words: str) -> bool:

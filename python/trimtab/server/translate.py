@@ -15,6 +15,8 @@ from . import anthropic, openai
 from .call import Clearing, ServerCall, Way
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from ..ledger.columns import Ledger
@@ -36,7 +38,7 @@ class Work:
         costs: of the messages that it is for.
         policy: the policy.
         way: how the server is asked for a summary.
-        prompt: tokens of the whole prompt, without what the server leaves out of it.
+        prompt: tokens of the whole prompt, with what the server leaves out of it.
         fixed: tokens of system text and tools.
         trigger: tokens of the prompt past which the policy compacts.
         budget: most tokens of a prompt.
@@ -84,15 +86,15 @@ def uses(kind: NDArray[np.uint8], pair: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.flatnonzero((kind == Kind.CALL) & (pair >= 0))
 
 
-def results_of(clearing: Clearing, ledger: Ledger) -> NDArray[np.int32]:
-    """Return the rows of the results that a clearing leaves out, in the order of their calls."""
-    rows: NDArray[np.int32] = ledger.pair[uses(ledger.kind, ledger.pair)[: clearing.uses]]
-    return rows[~ledger.named(clearing.tools)[rows]] if clearing.tools else rows
+def results_of(ledger: Ledger, calls: int, tools: Sequence[str]) -> NDArray[np.int32]:
+    """Return the rows of the results of the oldest calls, in the order of the calls; none of these tools."""
+    rows: NDArray[np.int32] = ledger.pair[uses(ledger.kind, ledger.pair)[:calls]]
+    return rows[~ledger.named(tools)[rows]] if tools else rows
 
 
 def cleared_rows(clearing: Clearing, ledger: Ledger) -> dict[int, int]:
     """Return the tokens that a clearing takes out of each row; they are ``clearing.tokens`` together."""
-    rows = results_of(clearing, ledger)
+    rows = results_of(ledger, clearing.uses, clearing.tools)
     held = ledger.tokens[rows].astype(np.int64)
     share = min(clearing.tokens / max(int(held.sum()), 1), 1.0)
     return dict(zip(rows.tolist(), (held * share).astype(np.int64).tolist(), strict=True))
@@ -111,9 +113,7 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
     if work.clearing and boundary <= work.clearing.uses:
         return "the server has cleared the results that the plan prunes"
     skip = policy.prune.skip if policy.prune else ()
-    gone = costs.ledger.pair[calls[:boundary]]
-    if skip:
-        gone = gone[~costs.ledger.named(skip)[gone]]
+    gone = results_of(costs.ledger, boundary, skip)
     if np.isin(costs.owner[gone], [*costs.pins, *costs.group(costs.last_group)]).any():
         return "a pinned result, or one of the newest step, is among the oldest ones, which the server clears in order"
     gone = np.sort(gone)

@@ -11,8 +11,8 @@ a token that stays, a call, as in ``planning.savings``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from .._repr import short
 from ..models.prices import priced
@@ -21,8 +21,8 @@ from .translate import Work, asked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..models.model import Model
     from ..planning.savings import Rates
+    from .call import Way
 
 GROWTH = 2_000
 """Tokens by which a prompt is taken to grow a call, where no usage tells."""
@@ -36,6 +36,7 @@ class WayCost:
 
     Attributes:
         name: ``here, offline``, ``here, by a model``, ``on the server, in the call`` or ``on demand``.
+        way: how the server is asked, as in ``ServerCall``; empty for a way here.
         author: the model that writes the summary; empty without one.
         after: tokens of the prompt after it; a summary is taken at the policy's limit, here and on the server.
         once: US dollars of the pass that makes the summary; NaN if a price is unknown.
@@ -49,6 +50,7 @@ class WayCost:
     __repr__ = short
 
     name: str
+    way: Way | Literal[""] = ""
     author: str = ""
     after: int = 0
     once: float = math.nan
@@ -80,27 +82,25 @@ class Market:
     """What the ways are compared by.
 
     Attributes:
-        model: the session's model.
-        model_id: its id.
+        model_id: the id of the session's model.
         rates: the cost of a prompt's tokens from call to call.
         author: the model that would write a summary here; its price is the way's.
         cached: tokens of the prompt in the provider's cache; 0 if unknown.
     """
 
-    model: Model
     model_id: str
     rates: Rates
     author: str
     cached: int = 0
 
-    def of(self, name: str, work: Work, after: int, once: float, written: int, author: str = "") -> WayCost:  # noqa: PLR0917
+    def of(self, way: WayCost, work: Work, after: int, once: float, written: int) -> WayCost:
         """Return the cost of a way that leaves ``after`` tokens, of which ``written`` go to the cache anew."""
         rates, unit = self.rates, self.rates.dollars / 1_000_000
         rewrite = written * rates.rewritten * unit
         calls = max((work.trigger - after) / (rates.growth or GROWTH), 1.0)
         a_call = (once + rewrite) / calls + rates.kept * unit * (after + max(work.trigger, after)) / 2
         saved = max(work.prompt - after, 0) * rates.kept * unit * calls
-        return WayCost(name, author, after, once, rewrite, a_call, calls, saved)
+        return replace(way, after=after, once=once, rewrite=rewrite, a_call=a_call, calls=calls, saved=saved)
 
     def price(self, model: str, fresh: int, cached: int, output: int) -> float:
         """Return the US dollars of one request; NaN if a price is unknown."""
@@ -124,32 +124,30 @@ def _each(in_call: Work, on_demand: Work, market: Market) -> Iterator[WayCost]:
     beside = in_call.prompt - in_call.costs.ledger.total
     after, rewrite = plan.tokens_after + beside, plan.savings.rewrite if plan.savings else 0
     summary = getattr(zone, "max_tokens", 0)
-    yield market.of(OFFLINE, in_call, after, 0.0, rewrite + summary)
+    yield market.of(WayCost(OFFLINE), in_call, after, 0.0, rewrite + summary)
     if not summary:
         yield WayCost(MODEL, why="the plan has no summary")
     else:
         read = int(in_call.costs.per_message[zone.start : zone.stop].sum()) if zone else 0
         once = market.price(market.author, read, 0, summary)
-        yield market.of(MODEL, in_call, after, once, rewrite + summary, market.author)
-    yield from _on_server(CALL, in_call, market, summary, rewrite)
-    yield from _on_server(ON_DEMAND, on_demand, market, summary, rewrite)
+        yield market.of(WayCost(MODEL, author=market.author), in_call, after, once, rewrite + summary)
+    yield _on_server(WayCost(CALL, "call"), in_call, market, summary, rewrite)
+    yield _on_server(WayCost(ON_DEMAND, "pass"), on_demand, market, summary, rewrite)
 
 
-def _on_server(name: str, work: Work, market: Market, summary: int, rewrite: int) -> Iterator[WayCost]:
-    """Yield the cost of a way on the server: its pass is billed at the session's own model."""
+def _on_server(way: WayCost, work: Work, market: Market, summary: int, rewrite: int) -> WayCost:
+    """Return the cost of a way on the server: its pass is billed at the session's own model."""
     found = asked(work)
     if isinstance(found, str):
-        yield WayCost(name, why=found)
-        return
+        return replace(way, why=found)
     call = found[0]
     after = work.prompt - call.clears
     if not summary:
-        yield market.of(name, work, after, 0.0, rewrite)
-        return
+        return market.of(way, work, after, 0.0, rewrite)
     read = int(work.costs.ledger.per_message[: call.cut].sum()) + work.fixed if call.is_pass else work.prompt
     held = min(market.cached, read)
     once = market.price(market.model_id, read - held, held, summary)
-    yield market.of(name, work, after, once, after - work.fixed, market.model_id)
+    return market.of(replace(way, author=market.model_id), work, after, once, after - work.fixed)
 
 
 def cheapest(found: Iterable[WayCost]) -> WayCost | None:

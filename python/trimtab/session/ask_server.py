@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from ..compaction.request import CompactionRequest
     from ..compaction.view import View
     from ..ledger.columns import Ledger
-    from ..server.call import ServerCall, Way
+    from ..server.call import ServerCall
     from ..server.translate import Work
     from ..server.ways import WayCost
     from .call import Call, Size, When
     from .memory import Memory
-
-CHEAP = ("claude-haiku-5-5", "gpt-5.4-mini")
-"""Models by which a summary here is priced where no summarizer is chosen: the cheap ones of both providers."""
 
 LATER = "before the next call"
 """Why the server is not asked yet."""
@@ -125,11 +122,7 @@ def _chosen(at: Memory, work: Work, request: CompactionRequest) -> Work | str:
     best = cheapest(costs_of(at, work, request))
     if best is None:
         return "the prices are unknown"
-    return replace(work, way=_WAYS[best.name]) if best.name in _WAYS else f"{best.name} costs least: {best}"
-
-
-_WAYS: dict[str, Way] = {"on the server, in the call": "call", "on demand": "pass"}
-"""The server's ways by the names of their costs."""
+    return replace(work, way=best.way) if best.way else f"{best.name} costs least: {best}"
 
 
 def _work(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Work:
@@ -156,13 +149,13 @@ def _work(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Wor
 def costs_of(at: Memory, work: Work, request: CompactionRequest) -> tuple[WayCost, ...]:
     """Return what each way to carry out a compaction costs."""
     from ..server.ways import Market, ways  # noqa: PLC0415 - for those who ask
+    from ..summarize.writers.anthropic import Anthropic  # noqa: PLC0415
+    from ..summarize.writers.openai import OpenAI  # noqa: PLC0415
 
-    settings = at.settings
-    writer = settings.writer
-    author = (
-        getattr(writer, "model", None) or getattr(writer, "cheap", "") or CHEAP[settings.model.provider != "anthropic"]
-    )
-    market = Market(settings.model, settings.model_id, at.rates(), author, request.cached)
+    settings, writer = at.settings, at.settings.writer
+    usual = Anthropic if settings.model.provider == "anthropic" else OpenAI  # where no summarizer is chosen
+    author = str(getattr(writer, "model", None) or getattr(writer, "cheap", usual.cheap))
+    market = Market(settings.model_id, at.rates(), author, request.cached)
     return ways(replace(work, way="call"), replace(work, way="pass"), market)
 
 

@@ -59,11 +59,11 @@ def recorded(at: Memory, value: object) -> Flow[None]:
 
 def unserved(at: Memory, error: object) -> Flow[bool]:
     """Return whether an error refuses what the last request asked of the server; then it is asked no more."""
-    from ..server.refusal import refused, refuses_thinking  # noqa: PLC0415 - loaded with the first refused call
+    from ..server.refusal import refused, refuses_thinking, status_of  # noqa: PLC0415 - loaded with the first refused call
     from ..validity.parameters import CLEAR_THINKING  # noqa: PLC0415
 
     server, words = at.server, refused(error)
-    if server.sent is not None and server.sent.is_pass and not words and _status(error) in {400, 404, 405, 422, 501}:
+    if server.sent is not None and server.sent.is_pass and not words and status_of(error) in {400, 404, 405, 422, 501}:
         words = " ".join(str(error).split())[:200]
     if not words:
         return False
@@ -75,10 +75,6 @@ def unserved(at: Memory, error: object) -> Flow[bool]:
     server.stop(words)
     yield FellBack("server", words, "here")
     return True
-
-
-def _status(error: object) -> object:
-    return getattr(error, "status_code", getattr(error, "status", None))
 
 
 def answered(at: Memory, answer: ServerAnswer) -> Flow[None]:

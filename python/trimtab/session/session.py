@@ -522,7 +522,8 @@ class Session:
 
     aoverflow = _awaitable(overflow, "``overflow`` with hooks and a summarizer that may be asynchronous.")
 
-    def record(self, usage: object) -> None:
+    @_blocking
+    def record(self, usage: object) -> Flow[None]:
         """Record the usage of the last call, or its whole answer; the next ``fit`` starts from it.
 
         Where the provider's server compacts (``server=``), give the answer: its compaction and its applied edits say
@@ -540,33 +541,14 @@ class Session:
             ArchiveError: the server's compaction cannot be recorded.
             ValueError: it has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
-        at = self._memory
-        if not at.policy.server:
-            at.record(usage_in(usage))
+        if not self._memory.policy.server:
+            self._memory.record(usage_in(usage))
             return
-        from .server_answers import recorded  # noqa: PLC0415
+        from .server_answers import recorded  # noqa: PLC0415 - for those who ask the provider's server
 
-        flow = recorded(at, usage)
-        try:
-            effect = next(flow)
-        except StopIteration:
-            return
-        drive(flow, effect, at.handler.answer)
+        yield from recorded(self._memory, usage)
 
-    async def arecord(self, usage: object) -> None:
-        """``record`` with listeners and an archive that are awaited."""
-        at = self._memory
-        if not at.policy.server:
-            at.record(usage_in(usage))
-            return
-        from .server_answers import recorded  # noqa: PLC0415
-
-        flow = recorded(at, usage)
-        try:
-            effect = next(flow)
-        except StopIteration:
-            return
-        await adrive(flow, effect, at.handler.aanswer, Long)
+    arecord = _awaitable(record, "``record`` with listeners and an archive that are awaited.")
 
     def compact_here(self, why: str) -> None:
         """Ask the provider's server to compact nothing more in this session: everything is done here from now on.

@@ -97,7 +97,7 @@ def test_the_tokens_that_are_cleared_are_those_of_the_rows() -> None:
         "t90",
         "t30",
     }
-    assert list(rows) == results_of(known, ledger).tolist()
+    assert list(rows) == results_of(ledger, known.uses, known.tools).tolist()
 
 
 def test_a_pinned_result_is_never_cleared() -> None:
@@ -169,13 +169,15 @@ def test_thinking_is_cleared_where_older_turns_are_billed_for_it() -> None:
         made[0]["content"].insert(0, {"type": "thinking", "thinking": "hmm " * 40, "signature": f"s{n}"})
         return [*made, {"role": "assistant", "content": f"done {n}"}, {"role": "user", "content": f"next {n}"}]
 
-    messages = [{"role": "user", "content": "Fix it."}, *[m for n in range(60) for m in thought(n)][:-2]]
-    fitted = compactor(model=CLAUDE_MILLION).fit(messages)
-    assert fitted.server is not None
-    kinds = [edit["type"] for edit in fitted.request["context_management"]["edits"]]
-    assert kinds[-1] == "clear_tool_uses_20250919"
-    if len(kinds) > 1:  # as models count it
-        assert kinds[0] == "clear_thinking_20251015"
+    messages = [{"role": "user", "content": "Fix it."}, *[m for n in range(60) for m in thought(n)]]
+
+    def edits(made: list[Any]) -> list[Any]:
+        return compactor(model=CLAUDE_MILLION).fit(made).request["context_management"]["edits"]
+
+    thinks, clears = edits(messages[:-2])  # the newest answer thinks: thinking is switched on
+    assert thinks == {"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 1}}
+    assert clears["type"] == "clear_tool_uses_20250919"
+    assert [edit["type"] for edit in edits(messages)] == ["clear_tool_uses_20250919"]
 
 
 def test_an_unknown_price_is_compacted_here() -> None:
