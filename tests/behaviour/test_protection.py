@@ -157,14 +157,14 @@ def test_an_untrue_usage_is_ignored_with_a_warning_and_an_event(
     told: list[Any] = []
     cm, messages = made(name, listeners=[told.append]), talk(4)
     cm.fit(messages)
-    before = repr(cm._session._memory.forecast)
+    before = repr(cm._session._memory.sizes.forecast)
     with caplog.at_level(logging.WARNING, logger="trimtab"):
         cm.record({"input_tokens": charge, "output_tokens": 9})
     assert [event.usage for event in told] == [Usage(charge, 9)]
     assert isinstance(told[0], UsageIgnored)
     assert words in told[0].reason
     assert words in caplog.text
-    assert repr(cm._session._memory.forecast) == before
+    assert repr(cm._session._memory.sizes.forecast) == before
 
 
 def test_a_usage_above_the_count_alone_is_believed() -> None:
@@ -288,7 +288,7 @@ def test_the_moments_of_one_turn_are_one_round() -> None:
         for when in ("before_call", "after_tool_batch", "after_run"):
             assert cm.fit(messages, when=when).reason  # type: ignore[arg-type]
         assert len(asked) == turn + 1
-    assert cm._session._memory.failed == 3
+    assert cm._session._memory.rounds.failed == 3
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,7 +24,7 @@ def compacted_at(policy: str, charge: Callable[[int, int], Any]) -> tuple[float,
         messages.append({"role": "user", "content": f"{n} " + "".join(LINE.format(n=k) for k in range(30))})
         count = trimtab.count(messages, model=MODEL)
         if cm.fit(messages).compaction is not None:
-            return count / WINDOW, cm._session._memory.forecast.factor
+            return count / WINDOW, cm._session._memory.sizes.forecast.factor
         if (usage := charge(n, count)) is not None:
             cm.record(usage)
         messages.append({"role": "assistant", "content": "ok"})
@@ -63,9 +63,9 @@ def test_a_count_between_two_calls_and_a_repeated_one_are_no_calls() -> None:
     messages: list[Any] = [{"role": "user", "content": LINE * 30}]
     cm.fit(messages)
     cm.record(hidden(cm.count(messages)))
-    factor = cm._session._memory.forecast.factor
+    factor = cm._session._memory.sizes.forecast.factor
     for _ in range(3):
         cm.fit(messages)
         cm.count(messages)
         cm.budget()
-    assert cm._session._memory.forecast.factor == factor
+    assert cm._session._memory.sizes.forecast.factor == factor

@@ -14,7 +14,7 @@ import trimtab
 from support.models import CLAUDE_MILLION, GPT
 from support.transcripts import transcript
 from trimtab.counting import counter
-from trimtab.session import memory
+from trimtab.session import memory, sizes
 
 PACKAGE = Path(trimtab.__file__).parent
 TOOLS = [{"name": "Read", "description": "reads", "input_schema": {"type": "object", "properties": {}}}]
@@ -25,7 +25,7 @@ def grown(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", [CLAUDE_MILLION, GPT])
-def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
+def test_fit_below_the_trigger_reads_the_list_once_and_enters_nine_modules(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cm, messages = trimtab.Compactor(model), grown(4)
@@ -55,7 +55,8 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
 
     monkeypatch.setattr(counter._core, "Ledger", Ledger)
     monkeypatch.setattr(memory, "fixed_tokens", counted)
-    monkeypatch.setattr(memory, "overhead", counted)
+    monkeypatch.setattr(sizes, "fixed_tokens", counted)
+    monkeypatch.setattr(sizes, "overhead", counted)
     sys.setprofile(enter)
     try:
         fitted = cm.fit(messages, system="rules", tools=TOOLS)
@@ -68,6 +69,8 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
         "session/session.py",
         "session/decision.py",
         "session/memory.py",
+        "session/rounds.py",
+        "session/sizes.py",
         "counting/counter.py",
         "planning/forecast.py",
         "planning/budget.py",

@@ -6,7 +6,7 @@ It does no I/O: ``EffectHandler`` or a test answers the effects.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
@@ -16,12 +16,11 @@ from ..archive.sql.codec import encode
 from ..audit.lists import Lists
 from ..errors import NothingToCompactError, SummaryError
 from ..events import Compacted, Refused, told
-from ..hooks import Review, Verdict
+from ..hooks import HOOK, Given, Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, UNREACHED, USELESS
 from .effects import Commit, Note, Store
-from .given import HOOK, Given
-from .given_flaws import check, check_fit
+from .given import check, check_fit
 from .kept_spans import leaving
 from .rebuild import rebuilt
 from .result import REFUSED, Compaction
@@ -223,7 +222,7 @@ def stored_view(request: CompactionRequest, view: View | None) -> str | None:
     """Return the view as JSON, for a session that another process may go on with; None if it has what is redacted."""
     if view is None or not request.settings.exclusive or not view.is_storable(request.settings.redact):
         return None
-    return encode([asdict(view)])[0][0]
+    return encode([{name: getattr(view, name) for name in view.__slots__}])[0][0]
 
 
 def _live(request: CompactionRequest, done: Compaction[Any]) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from ..counting.counter import scan
 from ..counting.tools import tool_names
 from ..counting.whole import framed
 from ..errors import InternalError, MessageError
-from ..ledger.marks import marks
 from ..messages.envelope import BRIEF_BELOW, wrap
 from ..planning.edits import Drop, Summarize
+from ..planning.pins import marks
 from ..validity.validate import check
 from .apply import apply, noticed
 from .kept_spans import leaving

@@ -21,7 +21,7 @@ from .kept_spans import located
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..hooks import Cause
+    from ..hooks import Cause, Given
     from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..planning.plan import Plan
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..planning.savings import Rates
     from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
-    from .given import Given
     from .kept_spans import At
     from .settings import Settings
 
@@ -82,8 +81,8 @@ class CompactionRequest:
     fillers: tuple[int, ...]
     trigger: Cause
     plan: Plan | None
-    urgent: bool
-    instructions: str | None
+    urgent: bool = False
+    instructions: str | None = None
     context: str | None = None
     summary: Given | None = None
     system: object
@@ -313,7 +312,7 @@ class CompactionRequest:
     @cached_property
     def calls(self) -> dict[int, int]:
         """The tokens of each call with long arguments after these are pruned, by row; none if the policy keeps them."""
-        from ..planning.arguments import pruned_calls  # noqa: PLC0415 - loaded with the first plan
+        from ..planning.stages.costs import pruned_calls  # noqa: PLC0415 - loaded with the first plan
 
         chars = self.policy.prune.argument_chars if self.policy.prune else None
         messages = self.inputs if self.resumed is None else self.resumed

@@ -221,13 +221,20 @@ class Settings:
             target: of the plan; the envelope of a small one is brief.
             provider: the messages' shape; only some need an acknowledgement.
         """
-        place = self.policy.place
-        around = place.prefix
-        if not self.policy.parity:
-            around = wrap(around, ref=_SAMPLE, count=10**3, brief=target < BRIEF_BELOW)
-        beside = [text for text in place.beside(provider) if text]
-        placed = [{"role": "user", "content": text} for text in (around, *beside)]
-        return int(scan(placed, self.counter, "openai_chat").per_message.sum()) + SPARE
+        place, brief = self.policy.place, target < BRIEF_BELOW
+        if (brief, provider) not in self._frames:
+            around = place.prefix
+            if not self.policy.parity:
+                around = wrap(around, ref=_SAMPLE, count=10**3, brief=brief)
+            beside = [text for text in place.beside(provider) if text]
+            placed = [{"role": "user", "content": text} for text in (around, *beside)]
+            self._frames[brief, provider] = int(scan(placed, self.counter, "openai_chat").per_message.sum()) + SPARE
+        return self._frames[brief, provider]
+
+    @cached_property
+    def _frames(self) -> dict[tuple[bool, str], int]:
+        """What ``frame`` has counted."""
+        return {}
 
     @cached_property
     def placeholder(self) -> int:

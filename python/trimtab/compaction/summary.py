@@ -23,7 +23,7 @@ from ..summarize.chunks import chunks, merged
 from ..summarize.offers import BEHIND, STATE
 from ..summarize.sections import task
 from .effects import Note, Write, WriteAll
-from .given_flaws import cleared, flaw, longer, replaced
+from .given import cleared, flaw, longer, replaced
 from .kept_spans import announced, without
 from .kept_spans import leaving as leaving_spans
 from .worn import with_lost, worn

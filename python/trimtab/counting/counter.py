@@ -249,12 +249,31 @@ def scan(
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
+    return read_ledger(messages, counter, provider, fallback)[0]
+
+
+def read_ledger(
+    messages: Sequence[AnyMessage], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
+) -> tuple[_core.Ledger, bool]:
+    """Read messages like ``scan``; return also whether objects among them had to be made plain first.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
     if isinstance(messages, list | tuple) and messages and type(messages[0]) is dict and _ends_plain(messages):
         with suppress(ValueError):  # it is read again, to be told by its place and as what it is
-            return _core.Ledger.of(messages, counter=counter, provider=provider, fallback=fallback or "openai_chat")
-    shape = shape_of(messages) or provider
-    form = counter.plain if isinstance(counter, Counter) else plain
-    return read_with(messages, lambda known: _ledger(known, counter, shape, fallback), form)
+            return _core.Ledger.of(
+                messages, counter=counter, provider=provider, fallback=fallback or "openai_chat"
+            ), False
+    shape, formed = shape_of(messages) or provider, False
+
+    def form(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
+        nonlocal formed
+        known = counter.plain(messages) if isinstance(counter, Counter) else plain(messages)
+        formed |= known is not messages
+        return known
+
+    return read_with(messages, lambda known: _ledger(known, counter, shape, fallback), form), formed
 
 
 def framework_in(messages: object) -> Framework | None:

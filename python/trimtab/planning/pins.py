@@ -1,4 +1,7 @@
-"""Positions of the messages that a session has pinned, or that have a flag."""
+"""Positions of messages that a session knows: pinned, with a flag, or marked.
+
+A mark tells a message by its place, which is the position and the digest of the list up to it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,10 @@ if TYPE_CHECKING:
 
     from ..ledger.columns import Ledger
     from ..messages.types import Message
+
+
+MAX_DIGITS = 12
+"""Digits of a position that is read; a longer one is damaged."""
 
 
 def pinned(
@@ -45,3 +52,19 @@ def _holds(value: object, text: str) -> bool:
     if isinstance(value, Mapping):
         return any(_holds(part, text) for part in value.values())
     return isinstance(value, list | tuple) and any(_holds(part, text) for part in value)
+
+
+def marks(ledger: Ledger, positions: Iterable[int]) -> tuple[str, ...]:
+    """Return the marks of messages: ``POSITION:DIGEST``, of the list that ends with the message."""
+    return tuple(f"{position}:{ledger.digest_until(position + 1)}" for position in positions)
+
+
+def marked(ledger: Ledger, known: Iterable[str]) -> tuple[int, ...]:
+    """Return the positions of the marked messages, ascending; a mark of another list finds none."""
+    found = set()
+    for mark in known:
+        place, _, digest = mark.partition(":")
+        position = int(place) if place.isdecimal() and len(place) <= MAX_DIGITS else len(ledger)
+        if position < len(ledger) and ledger.digest_until(position + 1) == digest:
+            found.add(position)
+    return tuple(sorted(found))

@@ -37,14 +37,14 @@ PATIENCE = 2
 
 
 def ask(
-    at: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool, when: When
+    memory: Memory, call: Call, size: Size, request: CompactionRequest, *, here: bool, when: When
 ) -> Flow[tuple[ServerCall | None, CompactionRequest | None]]:
     """Return what asks the server for a compaction that is due, its originals archived; else None, and one for here.
 
     The server is asked where a call is about to be sent; at another moment that is put off until then.
 
     Args:
-        at: the session.
+        memory: of the session.
         call: the call.
         size: of its prompt.
         request: the compaction.
@@ -55,12 +55,12 @@ def ask(
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
-    cleared = at.server.cleared(request.ledger)
+    cleared = memory.server.cleared(request.ledger)
     if cleared and not request.cleared:
         request = replace(request, cleared=cleared, plan=None)  # the server's plan leaves alone what is gone already
-    asked, why = (None, "") if here else (yield from _ask(at, call, size, request, sends=when == "before_call"))
+    asked, why = (None, "") if here else (yield from _ask(memory, call, size, request, sends=when == "before_call"))
     if why == LATER:
-        at.server.due = when
+        memory.server.due = when
         return None, None
     if why == NOTHING and cleared:
         return None, None
@@ -70,13 +70,13 @@ def ask(
 
 
 def _ask(
-    at: Memory, call: Call, size: Size, request: CompactionRequest, *, sends: bool
+    memory: Memory, call: Call, size: Size, request: CompactionRequest, *, sends: bool
 ) -> Flow[tuple[ServerCall | None, str]]:
     """Return what asks the server; or None, and why it is not asked, empty where nothing can leave."""
     from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
     from ..server.translate import asked  # noqa: PLC0415
 
-    server, plan = at.server, request.decide()
+    server, plan = memory.server, request.decide()
     if not plan.edits:
         return None, NOTHING
     if size.pressure.is_past_bytes:
@@ -84,7 +84,7 @@ def _ask(
     if server.unanswered >= PATIENCE:
         server.stop(f"{PATIENCE} requests for a compaction had no answer that record was told of")
         return None, server.why
-    work = _chosen(at, _work(at, call, size, request), request)
+    work = _chosen(memory, _work(memory, call, size, request), request)
     found = work if isinstance(work, str) else asked(work)
     if isinstance(work, str) or isinstance(found, str):
         return None, str(found)
@@ -92,9 +92,9 @@ def _ask(
     if not sends:
         return None, LATER
     after = server.prompt - made.clears
-    if not made.is_pass and after > at.settings.limits.input_budget:
+    if not made.is_pass and after > memory.settings.limits.input_budget:
         return None, f"the server would leave {after:,} tokens"
-    with at.alone():
+    with memory.alone():
         kept = yield from archived(request, plan)
         if isinstance(kept, str):
             return None, kept
@@ -102,43 +102,43 @@ def _ask(
             renewed = asked(replace(work, instructions=kept.request.instructions))
             made = made if isinstance(renewed, str) else renewed[0]
         if not made.is_pass:
-            view = at.standin.view
+            view = memory.standin.view
             told = None if view is None else _stored(request, view)
             yield kept.commit(max(request.ledger.total - made.clears, 0), None, told)
     made = replace(made, ref=kept.ref)
     server.waiting, server.clearing, server.sent = kept, clearing or work.clearing, made
     server.passing, server.due = made if made.is_pass else None, ""
     server.unanswered += made.is_pass
-    at.own.refs[kept.ref] = True
+    memory.own.refs[kept.ref] = True
     return made, ""
 
 
-def _chosen(at: Memory, work: Work, request: CompactionRequest) -> Work | str:
+def _chosen(memory: Memory, work: Work, request: CompactionRequest) -> Work | str:
     """Return the work in the way that costs least, where the policy leaves that open; or why it is done here."""
-    if at.policy.server != "auto":
+    if memory.policy.server != "auto":
         return work
     from ..server.ways import cheapest  # noqa: PLC0415 - for those who leave the choice
 
-    best = cheapest(costs_of(at, work, request))
+    best = cheapest(costs_of(memory, work, request))
     if best is None:
         return "the prices are unknown"
     return replace(work, way=best.way) if best.way else f"{best.name} costs least: {best}"
 
 
-def _work(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Work:
+def _work(memory: Memory, call: Call, size: Size, request: CompactionRequest) -> Work:
     """Return what a compaction asks of the server."""
     from ..server.translate import Work  # noqa: PLC0415 - numpy comes with the first plan
 
-    server, plan = at.server, request.decide()
+    server, plan = memory.server, request.decide()
     return Work(
         plan,
         request.costs(plan.target),
-        at.policy,
-        "pass" if at.policy.server == "pass" else "call",
+        memory.policy,
+        "pass" if memory.policy.server == "pass" else "call",
         server.prompt or size.prompt,
         size.beside,
-        at.settings.budget(*size.fixed).trigger + size.beside,
-        at.settings.limits.input_budget,
+        memory.settings.budget(*size.fixed).trigger + size.beside,
+        memory.settings.limits.input_budget,
         server.standing(request.ledger),
         request.instructions,
         server.refused,
@@ -146,39 +146,39 @@ def _work(at: Memory, call: Call, size: Size, request: CompactionRequest) -> Wor
     )
 
 
-def costs_of(at: Memory, work: Work, request: CompactionRequest) -> tuple[WayCost, ...]:
+def costs_of(memory: Memory, work: Work, request: CompactionRequest) -> tuple[WayCost, ...]:
     """Return what each way to carry out a compaction costs."""
     from ..server.ways import Market, ways  # noqa: PLC0415 - for those who ask
     from ..summarize.writers.anthropic import Anthropic  # noqa: PLC0415
     from ..summarize.writers.openai import OpenAI  # noqa: PLC0415
 
-    settings, writer = at.settings, at.settings.writer
+    settings, writer = memory.settings, memory.settings.writer
     usual = Anthropic if settings.model.provider == "anthropic" else OpenAI  # where no summarizer is chosen
     author = str(getattr(writer, "model", None) or getattr(writer, "cheap", usual.cheap))
-    market = Market(settings.model_id, at.rates(), author, request.cached)
+    market = Market(settings.model_id, memory.rates(), author, request.cached)
     return ways(replace(work, way="call"), replace(work, way="pass"), market)
 
 
-def ways_of(at: Memory, call: Call) -> tuple[WayCost, ...]:
+def ways_of(memory: Memory, call: Call) -> tuple[WayCost, ...]:
     """Return what each way to compact these messages costs; none where nothing can leave."""
-    call, ledger = at.resume(call)
-    size = at.look(call, ledger)
-    request = replace(at.request(call, copies=False), cleared=at.server.cleared(ledger))
+    call = memory.resume(call)
+    ledger, size = call.ledger, memory.look(call)
+    request = replace(memory.request(call), cleared=memory.server.cleared(ledger))
     if not request.decide().edits:
         return ()
-    known = at.server.standing(ledger)
+    known = memory.server.standing(ledger)
     whole = size.prompt + (known.tokens if known else 0)
-    return costs_of(at, replace(_work(at, call, size, request), prompt=whole), request)
+    return costs_of(memory, replace(_work(memory, call, size, request), prompt=whole), request)
 
 
-def explained(at: Memory, call: Call | None) -> Iterator[str]:
+def explained(memory: Memory, call: Call | None) -> Iterator[str]:
     """Yield what is done on the server and what here, and what each way costs, a line each."""
-    server = at.server
+    server = memory.server
     if server.why:
         yield f"{'done here':14} {server.why}"
     elif server.sent:
         yield server.sent.explain()
-    for way in () if call is None else ways_of(at, call):
+    for way in () if call is None else ways_of(memory, call):
         yield f"{'compacted':14} {way}"
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._log import details, log, outline
 from .._mask import mask
-from ..compaction.apply import without_thinking
 from ..compaction.effects import Commit, Start, Store, Wait
 from ..compaction.flow import noted, stored_view
 from ..compaction.job import Job
+from ..compaction.rows import without_thinking
 from ..compaction.view import View
 from ..counting.counter import scan
 from ..errors import ArchiveError, BusyError, Error, SummaryError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings
     from ..ledger.columns import Ledger
-    from .call import Call, Size, When
+    from .call import ReadCall, Size, When
     from .memory import Memory
 
 WRITING = "a summary is being written in the background"
@@ -49,20 +49,18 @@ class Swapped:
 
     Attributes:
         call: the call with the new list.
-        ledger: of the new list.
         done: the compaction, with the new list.
     """
 
-    call: Call
-    ledger: Ledger
+    call: ReadCall
     done: Compaction[Any]
 
 
-def beside(at: Memory, call: Call, size: Size, when: When, *, danger: bool) -> Flow[tuple[Swapped | None, str]]:
+def beside(memory: Memory, call: ReadCall, size: Size, when: When, *, danger: bool) -> Flow[tuple[Swapped | None, str]]:
     """Start a summary in the background, or put a finished one in its place.
 
     Args:
-        at: the session.
+        memory: of the session.
         call: the call, whose prompt is near the trigger or past it.
         size: sizes of its prompt.
         when: the moment.
@@ -76,63 +74,62 @@ def beside(at: Memory, call: Call, size: Size, when: When, *, danger: bool) -> F
         TypeError: the summarizer is asynchronous: ``afit`` awaits it.
         BusyError: another compaction of the named session is under way.
     """
-    due = danger or (when in at.policy.trigger.when and size.pressure.is_past_trigger)
-    job = at.job
+    due = danger or (when in memory.policy.trigger.when and size.pressure.is_past_trigger)
+    job = memory.background.job
     if job is not None and job.pid != os.getpid():  # its thread stayed in the process that this one was forked from
-        at.job = job = None
+        memory.background.job = job = None
     if job is None:
-        waits = "" if danger or when not in at.policy.trigger.when else (yield from _start(at, call, size))
+        waits = "" if danger or when not in memory.policy.trigger.when else (yield from _start(memory, call, size))
         return None, waits if due else ""
-    raw = call if call.given is None else replace(call, messages=call.given, given=None, view=None)
-    ledger = at.scan(raw.messages)
-    if len(ledger) < job.length or ledger.digest_until(job.length) != job.digest:
-        at.stop()
-        yield from _discarded(at, "the messages were changed while they were summarized")
-        return None, "" if danger or not due else (yield from _start(at, call, size))
+    raw = call if call.given is None else memory.read(call.whole())
+    if len(raw.ledger) < job.length or raw.ledger.digest_until(job.length) != job.digest:
+        memory.background.stop()
+        yield from _discarded(memory, "the messages were changed while they were summarized")
+        return None, "" if danger or not due else (yield from _start(memory, call, size))
     if danger and not job.future.done():
         yield Wait(job.future, job.loop)
     if not job.future.done():
         if danger:  # another event loop has to go on before the summary is there
-            at.stop()
+            memory.background.stop()
         return None, WRITING if due and not danger else ""
     if job.ready is None:
-        reason = yield from _failed(at, job, size)
+        reason = yield from _failed(memory, job, size)
         return None, reason if due and not danger else ""
-    swapped = (yield from _swapped(at, job, raw, ledger, size)) if due else None
+    swapped = (yield from _swapped(memory, job, raw, size)) if due else None
     return swapped, swapped.done.reason if swapped else ""
 
 
-def _start(at: Memory, call: Call, size: Size) -> Flow[str]:
+def _start(memory: Memory, call: ReadCall, size: Size) -> Flow[str]:
     """Start a summary; return the reason to leave a prompt past its trigger as it is, empty without any."""
-    most, reason = at.held
-    if size.prompt < most:
-        return reason
-    if at.rests():
+    background = memory.background
+    if size.prompt < background.above:
+        return background.reason
+    if memory.rests():
         return ""
-    at.held = (size.prompt + size.prompt // GROWTH, "")
-    request = automatic(at, call, size, at.policy)
+    background.above, background.reason = size.prompt + size.prompt // GROWTH, ""
+    request = automatic(memory, call, size, memory.policy)
     plan = request.decide()
     if not isinstance(plan.zone(), Summarize):
         return ""
     # The session goes on counting with its own counter, which knows the list that it saw last.
-    settings = replace(request.settings, counter=at.settings.new_counter())
-    job = Job(replace(request, settings=settings, plan=plan), at.handler)
+    settings = replace(request.settings, counter=memory.settings.new_counter())
+    job = Job(replace(request, settings=settings, plan=plan), memory.handler)
     refused = yield from job.review()
     if refused is not None:
-        at.held = (at.held[0], refused.reason if refused.outcome == "refused" else "")
-        return at.held[1]
+        background.reason = refused.reason if refused.outcome == "refused" else ""
+        return background.reason
     try:
         yield Start(job.start)
     except RuntimeError as error:
         log.warning("no summary in the background: %s", outline(error))
         return ""
-    at.job = job
+    background.job = job
     return WRITING
 
 
-def _failed(at: Memory, job: Job, size: Size) -> Flow[str]:
+def _failed(memory: Memory, job: Job, size: Size) -> Flow[str]:
     """Record a job that led to nothing, and tell its events; return the reason."""
-    at.stop()
+    memory.background.stop()
     yield from job.events
     try:
         made = job.ended()
@@ -142,37 +139,37 @@ def _failed(at: Memory, job: Job, size: Size) -> Flow[str]:
         told = error.account if isinstance(error, SummaryError) else mask(f"{type(error).__name__}: {error}")
         log.warning("the compaction in the background failed: %s", outline(error))
         details.warning("the compaction in the background failed: %s", told)
-        at.fail()
+        memory.rounds.fail()
         reason = mask(str(error)) if isinstance(error, Error) else told
-        yield from _discarded(at, reason)
+        yield from _discarded(memory, reason)
     else:
         if made is None:
             return ""
-        at.done(made, size)
+        memory.done(made, size)
         reason = made.reason
-    at.held = (size.prompt + size.prompt // GROWTH, reason)
+    memory.background.above, memory.background.reason = size.prompt + size.prompt // GROWTH, reason
     return reason
 
 
-def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flow[Swapped | None]:
+def _swapped(memory: Memory, job: Job, raw: ReadCall, size: Size) -> Flow[Swapped | None]:
     """Put a finished summary in the place of the messages that it was made of; None if it cannot stand there."""
     ready: Any = job.ready
     standin = StandIn(ready.view, is_known=True)
-    call, found = standin.put(raw, ledger, at.settings)
-    at.job = None
+    call = standin.put(raw, memory.settings)
+    memory.background.job = None
     if call.view is None:
-        at.stop()
-        yield from _discarded(at, "a message that was summarized shall stay now")
+        memory.background.stop()
+        yield from _discarded(memory, "a message that was summarized shall stay now")
         return None
-    view = _unbound(ready.view, raw, ledger, found, at.settings) if at.settings.strips else ready.view
+    view = _unbound(ready.view, raw, call.ledger, memory.settings) if memory.settings.strips else ready.view
     if view is not ready.view:
         standin = StandIn(view, is_known=True)
-        call, found = standin.put(raw, ledger, at.settings)
-    with at.alone():
+        call = standin.put(raw, memory.settings)
+    with memory.alone():
         try:
             if view is not ready.view:  # the messages that have lost their thinking are restored too
-                request = at.request(raw, trigger="auto").archivable()
-                stored, since = yield Store(request.stored, at.settings.session)
+                request = memory.request(raw, trigger="auto").archivable()
+                stored, since = yield Store(request.stored, memory.settings.session)
                 kept = (part for part in view.parts if isinstance(part, list))
                 preserved = tuple(place for part in kept for place in range(*part))
                 record = replace(ready.record, preserved=preserved, view=stored_view(request, view))
@@ -182,14 +179,14 @@ def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flo
             raise
         except ArchiveError as error:
             log.warning("the compaction in the background failed: %s", outline(error))
-            yield from _discarded(at, str(error))
+            yield from _discarded(memory, str(error))
             return None
-        at.done(made, size)
-    at.standin = standin
-    return Swapped(call, found, replace(made, messages=call.messages))
+        memory.done(made, size)
+    memory.standin = standin
+    return Swapped(call, replace(made, messages=call.messages))
 
 
-def _unbound(view: View, raw: Call, ledger: Ledger, found: Ledger, settings: Settings) -> View:
+def _unbound(view: View, raw: ReadCall, found: Ledger, settings: Settings) -> View:
     """Return the view without the thinking of the messages behind it: the provider has bound it to the old list."""
     plain = InputMessages(raw.messages).messages
     made = view.apply(plain) or []
@@ -197,9 +194,9 @@ def _unbound(view: View, raw: Call, ledger: Ledger, found: Ledger, settings: Set
     if len(new) == len(made) and all(map(is_, new, made)):
         return view
     result = scan(new, settings.new_counter(), found.provider).digest
-    return View(view.ref, len(plain), ledger.digest, len(new), result, _core.parts_of(plain, new))
+    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new))
 
 
-def _discarded(at: Memory, reason: str) -> Flow[None]:
+def _discarded(memory: Memory, reason: str) -> Flow[None]:
     yield Refused("auto", reason)
-    yield noted(at.settings.session, "skipped", "a summary that was written in the background is not used")
+    yield noted(memory.settings.session, "skipped", "a summary that was written in the background is not used")

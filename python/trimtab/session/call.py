@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..compaction.result import Compaction
     from ..compaction.view import View
+    from ..ledger.columns import Ledger
     from ..planning.budget import Terms
     from ..planning.due import Pressure
     from ..server.call import ServerCall
@@ -111,7 +112,26 @@ class Call:
 
     def compacted(self, messages: Sequence[Any]) -> Call:
         """Return the call with a result of its own in place of its messages."""
-        return replace(self, messages=messages, given=None, view=None)
+        return Call(messages, self.system, self.tools)
+
+    def whole(self) -> Call:
+        """Return the call with the caller's own transcript, where a result stands in for its beginning."""
+        return self if self.given is None else self.compacted(self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadCall(Call):
+    """A call whose messages were read.
+
+    Attributes:
+        ledger: of the messages, by the session's counter.
+        origin: digest of the caller's own transcript.
+        formed: whether objects in the messages had to be made plain to read them.
+    """
+
+    ledger: Ledger
+    origin: str
+    formed: bool = False
 
 
 def is_long(messages: object, known: int) -> bool:

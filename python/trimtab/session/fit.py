@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._log import details, log, outline
 from ..compaction.effects import Long
-from ..compaction.start import compaction
 from ..errors import CountError, MessageError
+from .memory import Verified
 from .provider_count import request_of
 
 LOOKS = 16
@@ -18,76 +18,70 @@ cost more than the few calls by which pruning comes later."""
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.request import CompactionRequest
-    from ..ledger.columns import Ledger
+    from ..compaction.result import Compaction
     from ..planning.budget import Terms
     from ..planning.due import Goal
     from ..planning.policy import Policy
-    from .call import Call, Size
+    from .call import Call, ReadCall, Size
     from .memory import Memory
 
 INGEST = "ingest"
 """Strategy of a cut of new results, for events and the history."""
 
 
-def wanted(at: Memory, call: Call, size: Size, goal: Goal) -> Flow[CompactionRequest | None]:
+def wanted(memory: Memory, call: ReadCall, size: Size, goal: Goal) -> Flow[CompactionRequest | None]:
     """Return the request for what is due; None where nothing can leave, or nothing pays."""
     if goal == "prune_if_cheaper":
-        return (yield from paying(at, call, size))
+        return (yield from paying(memory, call, size))
     yield Long()
-    if goal == "within_bytes" and (request := lightened(at, call)) is not None:
+    if goal == "within_bytes" and (request := lightened(memory, call)) is not None:
         return request
     if goal in {"within_budget", "within_bytes"}:
-        return protecting(at, call, size)
-    return automatic(at, call, size, at.policy.pruning() if goal == "prune" else at.policy)
+        return protecting(memory, call, size)
+    return automatic(memory, call, size, memory.policy.pruning() if goal == "prune" else memory.policy)
 
 
-def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> CompactionRequest:
+def automatic(memory: Memory, call: ReadCall, size: Size, policy: Policy) -> CompactionRequest:
     """Return a request by a policy's own stages."""
-    target = at.settings.target(*size.fixed)
+    target = memory.settings.target(*size.fixed)
     urgent = policy.trigger.endangers(size.terms) or policy.trigger.overflows(size.terms)
-    return at.request(call, fixed=size.fixed, policy=policy, target=lambda _: target, trigger="auto", urgent=urgent)
+    return replace(memory.request(call, policy=policy, target=lambda _: target, trigger="auto"), urgent=urgent)
 
 
-def protecting(at: Memory, call: Call, size: Size) -> CompactionRequest | None:
+def protecting(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
     """Return the request for a prompt in danger: by the policy's stages if they suffice, else by the shared ones.
 
     None if system text and tools leave no tokens for messages.
     """
     from ..planning.protection import lasting  # noqa: PLC0415 - loaded with the first plan
 
-    least = rescue(at, call, size)
+    least = rescue(memory, call, size)
     if least is None or not len(least.ledger):
         return least
-    own = automatic(at, call, size, lasting(at.policy))
+    own = automatic(memory, call, size, lasting(memory.policy))
     plan = own.decide()
     fits = plan.edits and not plan.stays_heavy and least.tokens_after(plan) <= size.room
     return replace(own, plan=plan) if fits else least
 
 
-def rescue(at: Memory, call: Call, size: Size) -> CompactionRequest | None:
+def rescue(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
     """Return the request that leaves at most what the input budget holds, by the model's counter."""
     from ..planning.protection import protective, target_within  # noqa: PLC0415 - loaded with the first plan
 
     room = size.room
     if room <= 0:
         return None
-    policy, target = protective(at.policy), target_within(at.policy, room)
-    request = at.request(
-        call,
-        fixed=size.fixed,
-        policy=policy,
-        target=lambda _: target,
-        trigger="auto",
-        counter=at.forecast.counters[0],
-    )
+    policy, target = protective(memory.policy), target_within(memory.policy, room)
+    counter = memory.sizes.forecast.counters[0]
+    request = memory.request(call, policy=policy, counter=counter, target=lambda _: target, trigger="auto")
     return replace(request, room=room)
 
 
-def asked(at: Memory, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
+def asked(memory: Memory, call: ReadCall, terms: Terms, counted: int) -> Flow[Terms]:
     """Return the terms with the messages as the counting endpoint counts them; unchanged if it fails."""
     try:
-        request = request_of(at.settings, call.messages)
-        found = yield from at.counts.ask(at.settings.count_with, request, counted)
+        request = request_of(memory.settings, call.messages)
+        found = yield from memory.sizes.counts.ask(memory.settings.count_with, request, counted)
     except (CountError, ValueError) as error:
         log.warning("the counting endpoint failed, using the estimate: %s", outline(error))
         details.warning("%s; using the estimate", error)
@@ -95,68 +89,68 @@ def asked(at: Memory, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
     return replace(terms, messages=found.answered)
 
 
-def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> Flow[tuple[Call, Ledger, Any]]:
+def capped(memory: Memory, begun: Call, call: ReadCall, since: int) -> Flow[tuple[ReadCall, Compaction[Any] | None]]:
     """Cut the results behind message ``since`` that are larger than the policy's cap; archive them whole.
 
     Args:
-        at: the session.
+        memory: of the session.
         begun: the call with the caller's own list.
         call: the call with the last result in its place.
-        ledger: ledger of its messages.
         since: the first message that ``fit`` has not seen before.
 
     Returns:
-        The call and its ledger with the cut results, and the compaction; None where nothing was cut.
+        The call with the cut results, and the compaction; None where nothing was cut.
 
     Raises:
         ArchiveError: the originals cannot be stored; nothing was changed.
         BusyError: another compaction of the named session is under way.
     """
-    policy = at.policy
+    policy = memory.policy
     cap = policy.ingest.tokens if policy.ingest else 0
-    if int(ledger.per_message[since:].max(initial=0)) <= cap:
-        return call, ledger, None
+    if int(call.ledger.per_message[since:].max(initial=0)) <= cap:
+        return call, None
     from ..planning.decide import cap_results  # noqa: PLC0415 - loaded with the first plan
 
-    request = at.request(call, policy=replace(policy, summarize=None, order=(), strategy=INGEST), trigger="auto")
+    request = memory.request(call, policy=replace(policy, summarize=None, order=(), strategy=INGEST), trigger="auto")
     plan = cap_results(request.costs(request.target), request.policy, since)
     if not plan.edits:
-        return call, ledger, None
-    size, seen, at.verified = at.size(call, ledger), at.verified, (0, "")
-    with at.alone(ends_job=False):  # messages behind those that are being summarized
-        made = at.done((yield from compaction(replace(request, plan=plan))), size)
-    at.verified = seen
+        return call, None
+    size, seen = memory.size(call), memory.verified
+    memory.verified = Verified(digests=seen.digests)
+    with memory.alone(ends_job=False):  # messages behind those that are being summarized
+        made = yield from memory.compact(replace(request, plan=plan), size)
+    memory.verified = seen
     if made.ref is None:
-        return call, ledger, None
-    resumed, ledger = at.resume(begun)
+        return call, None
+    resumed = memory.resume(begun)
     if resumed.view is None:  # a pin ends the result at once
-        resumed = begun.compacted(made.messages)
-        ledger = at.scan(resumed.messages)
-    at.verified = (len(ledger), ledger.digest)
-    return resumed, ledger, made
+        resumed = memory.read(begun.compacted(made.messages))
+    ledger = resumed.ledger
+    memory.verified = Verified(len(ledger), ledger.digest, seen.digests)
+    return resumed, made
 
 
-def paying(at: Memory, call: Call, size: Size) -> Flow[CompactionRequest | None]:
+def paying(memory: Memory, call: ReadCall, size: Size) -> Flow[CompactionRequest | None]:
     """Return the request that prunes what costs less to remove than to send again; None while nothing does."""
-    prune, total = at.policy.prune, size.terms.messages
-    cold = at.rates().cold
+    prune, total = memory.policy.prune, size.terms.messages
+    cold = memory.rates().cold
     if prune is None or cold is None:
         return None
-    if total < at.looks_at and cold < 1:
+    if total < memory.next_prune_check and cold < 1:
         return None
     yield Long()
-    at.looks_at = total + max(prune.min_gain, total) // LOOKS
-    policy = at.policy.paying()
-    request = at.request(call, fixed=size.fixed, policy=policy, target=lambda ledger: ledger.total, trigger="auto")
-    if at.server.clearing is not None:
-        request = replace(request, cleared=at.server.cleared(request.ledger))
+    memory.next_prune_check = total + max(prune.min_gain, total) // LOOKS
+    policy = memory.policy.paying()
+    request = memory.request(call, policy=policy, target=lambda ledger: ledger.total, trigger="auto")
+    if memory.server.clearing is not None:
+        request = replace(request, cleared=memory.server.cleared(request.ledger))
     plan = request.decide()
     return replace(request, plan=plan) if plan.edits else None
 
 
-def lightened(at: Memory, call: Call) -> CompactionRequest | None:
+def lightened(memory: Memory, call: ReadCall) -> CompactionRequest | None:
     """Return the request that removes old pictures and nothing else, if the rest has few enough bytes; else None."""
-    request = thinned(at, call)
+    request = thinned(memory, call)
     plan = request.decide()
     return replace(request, plan=plan) if plan.edits and not plan.stays_heavy else None
 
@@ -171,12 +165,12 @@ def too_heavy(size: Size, messages: int, reason: str) -> MessageError:
     )
 
 
-def thinned(at: Memory, call: Call) -> CompactionRequest:
+def thinned(memory: Memory, call: ReadCall) -> CompactionRequest:
     """Return the request that removes the pictures and lone surrogates that the provider does not take, no more."""
     from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
 
-    ledger, policy = at.scan(call.messages), replace(at.policy, summarize=None, order=())
+    ledger, policy = call.ledger, replace(memory.policy, summarize=None, order=())
     total = ledger.total
     about = (len(ledger), ledger.digest, ledger.provider, policy.name)
     plan = Plan((), total, total, total, "", *about, keep_tag=policy.keep_tag)
-    return at.request(call, policy=policy, plan=plan, trigger="auto")
+    return memory.request(call, policy=policy, plan=plan, trigger="auto")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..archive import Record
 from ..archive.redact import redact_message
 from ..archive.sql.codec import encode
-from ..compaction.apply import whereabouts
+from ..compaction.rows import whereabouts
 from ..errors import ArchiveError
 
 if TYPE_CHECKING:

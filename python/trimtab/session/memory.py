@@ -1,36 +1,27 @@
-"""The state of one conversation between its calls: settings, forecast, and knowledge of its list."""
+"""The state of one conversation between its calls: settings, sizes, rounds, and knowledge of its list."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
-from .. import _core
-from ..counting.counter import fixed_tokens, overhead, read_plain, read_with, scan
+from ..counting.counter import fixed_tokens, read_ledger, read_plain, scan
 from ..counting.whole import framed
 from ..errors import BusyError, PlanError
-from ..events import BackedOff, UsageIgnored
-from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
-from ..messages.request import keywords, request_bytes
+from ..messages.request import keywords
 from ..messages.types import whole_calls
-from ..messages.usage import HELD, LARGEST, Usage, is_proven
-from ..models.ids import ModelId
-from ..planning.due import pressure
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
-from ..planning.pins import flagged, pinned
-from ..planning.plan import UNREACHED
-from ..planning.savings import Rates
-from .call import Call, Fitted, Size, When
+from ..planning.pins import flagged, marks, pinned
+from .call import Call, Fitted, ReadCall, Size, When
 from .on_server import OnServer
 from .own import OwnMessages
-from .provider_count import ProviderCounts, request_of
-from .rendered import RenderedPrompts
+from .rounds import Rounds
+from .sizes import PromptSizes
 from .standin import StandIn
 
 if TYPE_CHECKING:
@@ -43,73 +34,17 @@ if TYPE_CHECKING:
     from ..compaction.request import CompactionRequest
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
+    from ..compaction.view import View
     from ..counting.counter import Counter
-    from ..counting.estimate import Estimate
     from ..hooks import Cause
     from ..ledger.columns import Ledger
-    from ..messages.types import AnyMessage, Charged, Message, MessageT, Transcript
+    from ..messages.types import AnyMessage, Message, MessageT
     from ..models.model import WindowSource
     from ..planning.plan import Plan
     from ..planning.policy import Policy
+    from ..planning.savings import Rates
     from ..planning.zones import Stats
     from ..server.call import ServerCall
-    from .provider_count import ProviderCount
-
-_TABLES = {"table", "public", "assumed"}
-"""Sources of a window above which an agent's smaller default stands."""
-
-CHARGES = 64
-"""Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all
-would take time quadratic in the file's length. The rules of a forecast look at 15 turns at most."""
-
-
-@dataclass
-class Beside:
-    """Counts system text and tools, which stay the same from call to call: again only after a change.
-
-    A change inside of them is found like one in a message: every text and number is compared by identity and
-    by content.
-    """
-
-    _seen: _core.Seen = field(default_factory=_core.Seen)
-    _bytes: int | None = None
-    _counted: dict[tuple[Counter, Estimate | None], tuple[int, int]] = field(default_factory=dict)
-
-    def tokens(self, counter: Counter, estimate: Estimate | None, system: object, tools: object) -> tuple[int, int]:
-        """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
-        self._look(system, tools)
-        found = self._counted.get((counter, estimate))
-        if found is None:
-            if estimate is None or not isinstance(tools, list | tuple):
-                found = fixed_tokens(counter, system, tools)
-            else:
-                found = fixed_tokens(counter, system)[0], estimate.overhead(tools)
-            self._counted[counter, estimate] = found
-        return found
-
-    def bytes(self, system: object, tools: object) -> int:
-        """Return the bytes of system text and tools in a request."""
-        self._look(system, tools)
-        if self._bytes is None:
-            self._bytes = request_bytes(system, tools)
-        return self._bytes
-
-    def _look(self, system: object, tools: object) -> None:
-        """Forget what was counted of others."""
-        known, places = self._seen.places((system, tools))
-        if places != [*range(known, 2)]:
-            self._counted.clear()
-            self._bytes = None
-
-
-PATIENCE = 3
-"""Rounds in a row that fail, or that need a compaction, before the summarizer is asked in every fourth round only."""
-
-FAILED = "it failed too often in a row"
-"""Why the summarizer is not asked."""
-
-CROWDED = "too many rounds in a row needed a compaction"
-"""Why the summarizer is not asked: summaries free so little that each costs a call for a round or two."""
 
 
 @dataclass
@@ -126,71 +61,90 @@ class Stated:
 
 
 @dataclass
+class Verified:
+    """The messages that were found valid last.
+
+    Attributes:
+        length: their number.
+        digest: of them all.
+        digests: of each; empty at the start of a process.
+    """
+
+    length: int = 0
+    digest: str = ""
+    digests: bytes = b""
+
+    def known(self, ledger: Ledger) -> int:
+        """Return how many messages at the beginning of a list were found valid before."""
+        is_same = self.length <= len(ledger) and ledger.digest_until(self.length) == self.digest
+        # A digest does not tell a lone surrogate from what replaced it, and none was found valid.
+        mended = ledger.surrogates() if is_same else []
+        return self.length if is_same and not (mended and mended[0] < self.length) else 0
+
+
+@dataclass
+class Background:
+    """A summary that is written in the background.
+
+    Attributes:
+        job: the compaction whose summary is being written, or waits for the trigger; None without.
+        above: tokens of a prompt below which none is started, because the last one led to nothing.
+        reason: why it led to nothing.
+    """
+
+    job: Job | None = None
+    above: int = 0
+    reason: str = ""
+
+    def stop(self) -> None:
+        """End it; nothing of it is applied."""
+        job, self.job, self.above, self.reason = self.job, None, 0, ""
+        if job is not None:
+            job.cancel()
+
+
+@dataclass
 class Memory:
     """The state of one conversation between calls.
 
     Attributes:
         settings: the settings of its Compactor.
-        forecast: forecast of the next prompt's tokens.
         handler: answers the effects of a compaction.
-        counts: answers of the provider's counting endpoint.
-        turn: number of tool batches since the last user message.
-        failed: rounds in a row in which the summarizer returned no summary.
-        rounds: number of compactions.
-        summaries: digests of summaries without an envelope.
-        edited: whether ``fit`` has compacted.
-        verified: number and digest of the messages that were found valid last.
-        valid: digests of these messages; empty at the start of a process.
-        failing: whether the summarizer failed in this round.
-        crowded: rounds in a row, before this one, that needed an automatic summary of a model.
-        pressed: whether this round needs one.
-        resting: whether the event of this rest was told.
-        continued: whether the session began with the state of an earlier one.
-        limited: whether the window is another one than that of the Compactor.
-        stated: what the provider's refusals said in any session of the Compactor.
+        sizes: what is known of the sizes of its prompts.
+        own: the messages that it put into its lists.
+        rounds: its rounds, and whether the summarizer rests.
+        verified: the messages that were found valid last.
         standin: the last result, for lists that begin with what it was made of.
-        looks_at: tokens of messages at which it is looked again whether pruning pays.
-        job: the compaction whose summary is being written in the background, or waits for the trigger; None without.
-        held: tokens of a prompt below which none is started, because the last one led to nothing; and the reason.
-        beside: the tokens of system text and tools.
-        rendered: the prompts that a chat template rendered.
-        server: what the session asks of the provider's server.
+        background: the summary that is written in the background.
+        server: what it asks of the provider's server.
+        stated: what the provider's refusals said in any session of the Compactor.
+        edited: whether ``fit`` has compacted.
+        continued: whether it began with the state of an earlier one.
+        limited: whether the window is another one than that of the Compactor.
+        next_prune_check: tokens of messages at which it is looked again whether pruning pays.
     """
 
     settings: Settings
     handler: EffectHandler
-    forecast: Forecast = field(init=False)
-    counts: ProviderCounts = field(default_factory=ProviderCounts)
-    turn: int = 0
-    failed: int = 0
-    rounds: int = 0
-    summaries: list[str] = field(default_factory=list)
+    sizes: PromptSizes = field(init=False)
+    own: OwnMessages = field(init=False)
+    rounds: Rounds = field(default_factory=Rounds)
+    verified: Verified = field(default_factory=Verified)
+    standin: StandIn = field(default_factory=StandIn)
+    background: Background = field(default_factory=Background)
+    server: OnServer = field(default_factory=OnServer)
+    stated: Stated = field(default_factory=Stated)
     edited: bool = False
-    verified: tuple[int, str] = (0, "")
-    valid: bytes = b""
-    moments: set[When] = field(default_factory=set)
-    failing: bool = False
-    crowded: int = 0
-    pressed: bool = False
-    resting: bool = False
     continued: bool = False
     limited: bool = False
-    stated: Stated = field(default_factory=Stated)
-    standin: StandIn = field(default_factory=StandIn)
-    looks_at: int = 0
-    job: Job | None = None
-    held: tuple[int, str] = (0, "")
-    beside: Beside = field(default_factory=Beside)
-    rendered: RenderedPrompts = field(default_factory=RenderedPrompts)
-    server: OnServer = field(default_factory=OnServer)
+    next_prune_check: int = 0
     _compacting: Lock = field(default_factory=Lock)
-    own: OwnMessages = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without a billed call, and know the messages that the session puts into its lists."""
         settings = self.settings
-        self.forecast = Forecast.of(settings.model, settings.counter, settings.policy.counter)
-        self.own = OwnMessages(self.settings, self.handler.archive)
+        self.sizes = PromptSizes(Forecast.of(settings.model, settings.counter, settings.policy.counter))
+        self.own = OwnMessages(settings, self.handler.archive)
 
     @contextmanager
     def alone(self, *, ends_job: bool = True) -> Iterator[None]:
@@ -201,7 +155,7 @@ class Memory:
         """
         free = not self.settings.exclusive or self._compacting.acquire(blocking=False)
         if free and ends_job:
-            self.stop()
+            self.background.stop()
         if not self.settings.exclusive:
             yield
         elif free:
@@ -212,12 +166,6 @@ class Memory:
         else:
             name = self.settings.session
             raise BusyError(f"session {name!r} is being compacted: wait for it, then compact its latest messages")
-
-    def stop(self) -> None:
-        """End a compaction in the background; nothing of it is applied."""
-        job, self.job, self.held = self.job, None, (0, "")
-        if job is not None:
-            job.cancel()
 
     @property
     def policy(self) -> Policy:
@@ -252,32 +200,36 @@ class Memory:
         archive = self.handler.archive
         return archive.known() if self.settings.exclusive or self.continued else archive.opened
 
-    def resume(self, call: Call, ledger: Ledger | None = None) -> tuple[Call, Ledger]:
-        """Return the call and its ledger, with the last result in place of the messages that it was made of.
+    def read(self, call: Call) -> ReadCall:
+        """Return the call with the ledger of its messages.
 
-        Args:
-            call: the call.
-            ledger: ledger of its messages; None reads them.
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        settings = self.settings
+        ledger, formed = read_ledger(call.messages, settings.counter, settings.provider, settings.model.provider)
+        parts = (call.messages, call.system, call.tools, call.given, call.view)
+        return ReadCall(*parts, ledger=ledger, origin=ledger.digest, formed=formed)
+
+    def resume(self, call: Call) -> ReadCall:
+        """Return the call and its ledger, with the last result in place of the messages that it was made of.
 
         Raises:
             MessageError: a message cannot be read.
             ArchiveError: the archive of a named session cannot be read.
         """
-        settings, standin = self.settings, self.standin
-        if ledger is None:
-            ledger = scan(call.messages, settings.counter, settings.provider, settings.model.provider)
-        if settings.exclusive and not standin.is_known:
-            self._find()
-        if standin.view is None:
-            return call, ledger
-        resumed, ledger = self.standin.put(call, ledger, self.settings)
+        read = call if isinstance(call, ReadCall) else self.read(call)
+        self._find()
+        if self.standin.view is None:
+            return read
+        resumed = self.standin.put(read, self.settings)
         self.edited |= resumed.view is not None
-        return resumed, ledger
+        return resumed
 
     def resumed(self, call: Call) -> Call:
         """Return the call like ``resume``, for a caller that needs no ledger: without a result nothing is read."""
         self._find()
-        return call if self.standin.view is None else self.resume(call)[0]
+        return call if self.standin.view is None else self.resume(call)
 
     def limit(self, settings: Settings) -> None:
         """Take settings with another window."""
@@ -287,7 +239,7 @@ class Memory:
         """Take a limit of a request's bytes, if it is smaller than one that a refusal led to before."""
         known = self.settings.rules.request
         if known is None or request < known:
-            self.settings, self.verified = self.settings.within(request), (0, "")
+            self.settings, self.verified = self.settings.within(request), Verified(digests=self.verified.digests)
 
     def learn_window(self, tokens: int, source: WindowSource) -> None:
         """Take a window whose source stands above that of the window until now."""
@@ -315,120 +267,31 @@ class Memory:
                 return
         self.standin.remember(None)
         self.server.settled = ""  # pins are put behind the provider's compaction again
-        self.verified, self.valid = (0, ""), b""  # a digest does not tell a lone surrogate from what replaced it
-        self.stop()
+        self.verified = Verified()  # a digest does not tell a lone surrogate from what replaced it
+        self.background.stop()
         archive = self.archived() if self.settings.exclusive else None
         if archive is not None:
             archive.end_view(self.settings.session)
 
     def fixed(self, call: Call) -> tuple[int, int]:
         """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
-        return self.beside.tokens(self.settings.counter, self.policy.counter, call.system, call.tools)
+        return self.sizes.fixed(self.settings, call)
 
     def count(self, call: Call) -> int:
-        """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since.
-
-        A policy with its own estimate returns that.
-        """
-        call, ledger = self.resume(call)
-        if self.settings.counter.template is not None and self.rendered.is_alike is not False:
-            whole, fixed = framed(ledger, call.messages, self.settings.counter, call.system, call.tools)
-            if fixed is not None:
-                return whole.total + sum(fixed)
-        beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
-        forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
-        counted = forecast if self.policy.counter is None else ledger.total + beside
-        known = self.server.standing(ledger)
+        """Return the tokens of the call's prompt, without what the provider's server leaves out of it."""
+        read = self.resume(call)
+        counted, known = self.sizes.count(self.settings, read), self.server.standing(read.ledger)
         return counted if known is None or counted <= known.trigger else counted - known.tokens
 
-    def _beside(self, call: Call, fixed: int) -> int:
-        """Return the tokens of system text and tools by the model's counter; ``fixed`` are those by the policy's."""
-        if self.policy.counter is None:
-            return fixed
-        return sum(self.beside.tokens(self.forecast.counters[0], None, call.system, call.tools))
-
     def record(self, usage: object, *, past: bool = False, cleared: int = 0) -> None:
-        """Learn from the usage of the last call; ignore one that cannot be that call's.
-
-        Args:
-            usage: the usage.
-            past: whether it is of a session file, which tells of no cache that is still there.
-            cleared: tokens that the provider's server took out of the prompt, which the list still has.
-
-        Raises:
-            ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
-        """
-        charged, limits = Usage.of(usage), self.settings.limits
-        if cleared:
-            charged = replace(charged, input=charged.input + cleared)
-            limits = replace(limits, window=limits.window + cleared)
-        if doubt := self.forecast.doubt(charged, limits):
-            self.handler.answer(UsageIgnored(charged, doubt))
-        else:
-            sent, now = self.forecast.pending, None if past else self.settings.clock()
-            if sent is not None and not past and self.settings.counter.template is not None:
-                self.rendered.judge(self.settings, sent, charged.prompt)
-            self.forecast.record(charged, now, self.settings.model.cache_seconds)
+        """Learn from the usage of the last call like ``PromptSizes.record``; tell of one that cannot be that call's."""
+        ignored = self.sizes.record(self.settings, usage, past=past, cleared=cleared)
+        if ignored is not None:
+            self.handler.answer(ignored)
 
     def rates(self) -> Rates:
         """Return the cost of the next prompt's tokens, by the model's prices and the recorded usage."""
-        model, readings = self.settings.model, self.forecast.readings
-        cold = readings.cold(self.settings.clock(), model.cache_seconds)
-        return Rates.of(model.price, cold, readings.mean_growth, hourly=readings.hourly)
-
-    def learn(self, transcript: Transcript) -> None:
-        """Learn from a session file: its window, and its newest ``CHARGES`` billed calls as ``record`` does from each.
-
-        A billed prompt above the window shows that the model has another one, where another charge or the messages say
-        so too: it is assumed to be as large as that. So is the agent's default, where the file does not show its window
-        and the tables have a larger one.
-        """
-        model = self.settings.model
-        is_same = transcript.model and ModelId.of(transcript.model).key == ModelId.of(self.settings.model_id).key
-        if not is_same and model.template is not None:
-            return  # another model was charged, and each prompt would be rendered
-        if is_same:
-            if transcript.window:
-                self.learn_window(transcript.window, "file")
-            elif model.source != "argument" and (most := self._billed_last(transcript)) > model.window:
-                self.limit(self.settings.limited(most, self.settings.limits.output, "assumed"))
-            elif (default := transcript.default_window or 0) and default < model.window and model.source in _TABLES:
-                self.limit(self.settings.limited(default, min(self.settings.limits.output, default // 2), "assumed"))
-        ledger = None
-        for charged in transcript.usage[-CHARGES:]:
-            messages = transcript.messages[: charged.before]
-            extends = ledger is not None and len(ledger) <= len(messages)
-            ledger = read_with(messages[len(ledger) :], ledger.extend) if ledger and extends else self.scan(messages)
-            self.size(Call(messages, transcript.system, transcript.tools), ledger)
-            self.record(Usage(charged.prompt, charged.output, earlier=charged.earlier), past=True)
-
-    def _billed_last(self, transcript: Transcript) -> int:
-        """Return the prompt of the newest billed call that shows how large a window is; 0 if none is above the window.
-
-        One alone, in a file that lacks most of its prompt, has nothing that speaks against it.
-        """
-
-        def count(charged: Charged) -> int:
-            return self.scan(transcript.messages[: charged.before]).total
-
-        usage = transcript.usage
-        newest = range(len(usage) - 1, max(len(usage) - CHARGES, 0) - 1, -1)
-        known = [at for at in newest if usage[at].prompt <= LARGEST * self.window]
-        if all(usage[at].prompt <= self.window for at in known):
-            return 0
-        if len(usage) == 1 and not transcript.default_window and HELD * count(usage[0]) < usage[0].prompt:
-            return usage[0].prompt
-        return next((usage[at].prompt for at in known if is_proven(usage, at, count)), 0)
-
-    def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
-        """Return the provider's count of the call's prompt, and the count here without any correction."""
-        counted = self.scan(call.messages).total
-        counted += overhead(self.settings.counter, system=call.system, tools=call.tools)
-        return (
-            yield from self.counts.ask(
-                client, request_of(self.settings, call.messages, call.system, call.tools), counted
-            )
-        )
+        return self.sizes.rates(self.settings)
 
     def begin(self, call: Call, when: When, turn: int | None) -> Call:
         """Record the moment; remove unfinished calls from an answer that was cut at its limit.
@@ -445,15 +308,7 @@ class Memory:
                 self.limit(self.settings.lowered(self.stated.window, sum(fixed)))
         if self.stated.request is not None:
             self.lighten(self.stated.request)
-        if when in self.moments:  # a moment that comes again begins the next round
-            self.moments.clear()
-            self.crowded = self.crowded + 1 if self.pressed else 0
-            self.failing = self.pressed = False
-        self.moments.add(when)
-        if turn is not None:
-            self.turn = turn
-        else:
-            self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
+        self.rounds.begin(when, turn)
         if when != "on_length" or not call.messages:
             return call
         inputs = InputMessages(call.messages)
@@ -462,100 +317,39 @@ class Memory:
             return call
         return replace(call, messages=inputs.write([*inputs.messages[:-1], last]))
 
-    def size(self, call: Call, ledger: Ledger | None = None, *, whole: bool = False) -> Size:
-        """Return the sizes of the call's prompt; the next usage is for this call.
+    def size(self, call: ReadCall) -> Size:
+        """Return the sizes of the call's prompt; the next usage is for this call."""
+        return self.sizes.size(self.settings, call)
 
-        Args:
-            call: the call.
-            ledger: ledger of its messages; None reads them.
-            whole: render the prompt of a model with a chat template also where it is far from the trigger.
-        """
-        settings, forecast = self.settings, self.forecast
-        estimate, system, tools = settings.policy.counter, call.system, call.tools
-        ledger = self.scan(call.messages) if ledger is None else ledger
-        fixed = self.beside.tokens(settings.counter, estimate, system, tools)
-        exact = None
-        if settings.counter.template is not None:
-            ledger, fixed, exact = self.rendered.size(settings, call, ledger, fixed, whole=whole)
-        beside = sum(fixed) if estimate is None else self._beside(call, sum(fixed))
-        expected = forecast.count(call.messages, fixed=beside, ledger=ledger)
-        counted, total = forecast.own + beside, ledger.total
-        expected = expected if exact is None else exact
-        terms = forecast.terms(settings.limits, total, *fixed, expected - total - sum(fixed) if estimate is None else 0)
-        limit = settings.rule_options[ledger.provider]["request"]
-        sent = 0 if limit is None else ledger.request_bytes + self.beside.bytes(system, tools)
-        prompt = max(counted + forecast.unseen, expected)
-        pressed = pressure(settings.policy, terms, prompt, sent, limit)
-        return Size(terms, fixed, beside, counted, prompt, forecast.billed, sent, limit, pressed)
-
-    def known(self, ledger: Ledger) -> int:
-        """Return how many messages at the beginning ``fit`` has found valid before."""
-        length, digest = self.verified
-        is_same = length <= len(ledger) and ledger.digest_until(length) == digest
-        # A digest does not tell a lone surrogate from what replaced it, and none was found valid.
-        found = ledger.surrogates() if is_same else []
-        return length if is_same and not (found and found[0] < length) else 0
-
-    def look(self, call: Call, ledger: Ledger | None = None) -> Size:
+    def look(self, call: ReadCall) -> Size:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""
-        aside = copy(self)
-        aside.forecast, aside.rendered = copy(self.forecast), copy(self.rendered)
-        ledger = self.scan(call.messages) if ledger is None else ledger
-        return self.server.reduced(self.policy, aside.size(call, ledger, whole=True), ledger)
-
-    def unasked(self, trigger: Cause) -> str:
-        """Return why this round does not ask the summarizer; empty if it may be asked.
-
-        After three rounds in a row that failed, or that needed a compaction, every fourth asks it. The user's own
-        compaction asks it however many there were.
-        """
-        if _waits(self.failed) or (self.failing and trigger == "auto"):
-            return FAILED
-        return CROWDED if trigger == "auto" and _waits(self.crowded) else ""
-
-    def rest(self, size: Size, reason: str) -> BackedOff | None:
-        """Return the event of a rest that begins in this round, or None.
-
-        Args:
-            size: the sizes of the prompt.
-            reason: of the last compaction, which names what stays.
-        """
-        before, self.resting = self.resting, max(self.failed, self.crowded) >= PATIENCE
-        if before or not self.resting:
-            return None
-        if self.failed >= PATIENCE:
-            return BackedOff(f"the summarizer failed in {self.failed} rounds in a row", "a summary succeeds")
-        told = [f"{self.crowded} rounds in a row needed a compaction", size.beside_messages]
-        told += [part for part in reason.split("; ") if part.startswith(UNREACHED)]
-        return BackedOff("; ".join(told), "a round needs none")
+        size = self.sizes.aside().size(self.settings, call, whole=True)
+        return self.server.reduced(self.policy, size, call.ledger)
 
     def rests(self) -> str:
         """Return why a compaction waits for the summarizer; empty if it need not, or if the policy has another step."""
         stops = not self.policy.fallback or self.policy.fallback[0] in {"error", "stop"}
-        return self.unasked("auto") if stops else ""
-
-    def wait(self, why: str) -> str:
-        """Count a round that needed a compaction and did not ask the summarizer; return its reason."""
-        self.pressed = True
-        if why == FAILED:
-            self.fail()
-        return f"the summarizer is not asked, {why}: it is asked in every fourth round"
+        return self.rounds.unasked("auto") if stops else ""
 
     def request(
         self,
         call: Call,
         *,
-        fixed: tuple[int, int] | None = None,
         policy: Policy | None = None,
         counter: Counter | None = None,
         target: Target | None = None,
-        instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Cause = "manual",
-        urgent: bool = False,
-        copies: bool = True,
     ) -> CompactionRequest:
-        """Return a request to compact these messages, whatever the trigger says; without ``copies`` only to decide.
+        """Return a request to compact these messages, whatever the trigger says.
+
+        Args:
+            call: the call; messages that were read by the same counter are not read again.
+            policy: the policy that decides; None for the session's.
+            counter: counts the messages; None for the policy's.
+            target: tokens of messages to reach; None for the policy's target.
+            plan: a plan that was made before; None decides.
+            trigger: ``manual`` or ``auto``.
 
         Raises:
             PlanError: the plan is of another transcript.
@@ -564,18 +358,16 @@ class Memory:
 
         settings = self.settings.under(policy or self.policy, counter, plan)
         given = call.messages if call.given is None else call.given
-        taken = tuple(given) if copies and isinstance(given, list | tuple) else given
-        inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
-        origin, resumed = ledger.digest, None if call.view is None else call.view.apply(inputs.messages)
-        if resumed is not None:
-            ledger = scan(resumed, settings.counter, ledger.provider)
+        taken = tuple(given) if isinstance(given, list | tuple) else given
+        inputs, ledger, origin, resumed = self._read_for(call, taken, settings)
         messages = inputs if resumed is None else resumed
-        _check_plan(plan, ledger)
+        if plan is not None and plan.digest != ledger.digest:
+            raise PlanError("the plan was made for another transcript; make a new one for these messages")
         ledger, rendered = framed(ledger, resumed or taken, settings.counter, call.system, call.tools)
-        fixed = rendered or fixed or self.fixed(call)
+        fixed = rendered or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
         own, fillers = self.own.summaries(ledger, messages), self.own.fillers(ledger)
-        known = {*ledger.find(set(self.summaries)), *flagged(messages, summaries), *own}
+        known = {*ledger.find(set(self.own.texts)), *flagged(messages, summaries), *own}
         return CompactionRequest(
             settings=settings,
             given=given,
@@ -583,23 +375,41 @@ class Memory:
             ledger=ledger,
             target=target(ledger) if target else settings.budget(*fixed).target,
             fixed=sum(fixed),
-            cached=self.forecast.cached(ledger),
+            cached=self.sizes.forecast.cached(ledger),
             pins=self._pinned(ledger, messages, pins, {*known, *fillers}),
             summaries=tuple(sorted(known)),
             fillers=fillers,
             trigger=trigger,
             plan=plan,
-            urgent=urgent,
-            instructions=instructions,
             system=call.system,
             tools=call.tools,
-            unasked=self.unasked(trigger),
-            turn=self.turn,
+            unasked=self.rounds.unasked(trigger),
+            turn=self.rounds.turn,
             origin=origin,
             rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
-            most_bytes=settings.most_bytes(ledger.provider, self.beside.bytes(call.system, call.tools)),
+            most_bytes=settings.most_bytes(ledger.provider, self.sizes.system_and_tools.bytes(call)),
         )
+
+    def _read_for(
+        self, call: Call, taken: Sequence[AnyMessage], settings: Settings
+    ) -> tuple[InputMessages, Ledger, str, list[Message] | None]:
+        """Return the caller's messages, the ledger of those to compact, the digest of the first, and a result in place.
+
+        Args:
+            call: the call.
+            taken: the caller's messages, which nobody adds to.
+            settings: of the request: their counter reads what was not read by it.
+        """
+        is_read = isinstance(call, ReadCall) and settings.counter is self.settings.counter
+        if isinstance(call, ReadCall) and is_read and call.view is None and len(call.ledger) == len(taken):
+            return InputMessages(taken, deep=call.formed), call.ledger, call.origin, None
+        inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
+        origin = ledger.digest
+        resumed = None if call.view is None else call.view.apply(inputs.messages)
+        if resumed is not None:
+            ledger = scan(resumed, settings.counter, ledger.provider)
+        return inputs, ledger, origin, resumed
 
     def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
         """Return the positions of the pinned messages; a stored text is redacted, so redacted messages hold it too."""
@@ -634,13 +444,18 @@ class Memory:
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
         call = self.resumed(call)
-        request, trigger = self.request(call, copies=False), self.policy.trigger
-        terms = self.look(call, request.ledger).terms
+        request, trigger = self.request(call), self.policy.trigger
+        terms = self.look(call if isinstance(call, ReadCall) else self.read(call)).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
         window = self.settings.model.window
         groups, tokens = grouped(costs, self.policy, window=window, target=request.target)
         return Stats(
-            self.settings.session, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms)
+            self.settings.session,
+            groups,
+            tokens,
+            trigger.utilisation(terms),
+            self.rounds.compactions,
+            trigger.fires(terms),
         )
 
     def prune(self, messages: Sequence[MessageT]) -> list[MessageT]:
@@ -662,13 +477,27 @@ class Memory:
             ArchiveError: the pin cannot be stored.
             MessageError: the message cannot be read.
         """
-        from ..compaction.apply import stripped  # noqa: PLC0415 - numpy comes with the first plan
+        from ..compaction.rows import stripped  # noqa: PLC0415 - numpy comes with the first plan
 
         settings = self.settings
         inputs, ledger = read_plain((message,), settings.counter, settings.provider, settings.model.provider)
         for form in (message, *stripped(inputs.messages, ledger)):
             self.handler.archive.open().pin(settings.session, "message", self.scan([form]).digest_of(0))
         self.undo()
+
+    def compact(self, request: CompactionRequest, size: Size | None = None) -> Flow[Compaction[Any]]:
+        """Compact, and remember the result; the caller has entered ``alone``.
+
+        Args:
+            request: the compaction.
+            size: the sizes of the prompt before; None for a manual compaction.
+
+        Raises:
+            Error: as ``compaction.flow.compaction`` does.
+        """
+        from ..compaction.flow import compaction  # noqa: PLC0415 - a session that compacts nothing needs none of it
+
+        return self.done((yield from compaction(request)), size)
 
     def done(self, compaction: Compaction[Any], size: Size | None = None) -> Compaction[Any]:
         """Record a compaction; the last usage belongs to another list now.
@@ -677,30 +506,29 @@ class Memory:
             compaction: the compaction.
             size: the sizes of the prompt before; None for a manual compaction, which is a round of its own.
         """
-        self.failing = self.failing and size is not None
-        rested = size is not None and self.unasked("auto") == CROWDED
-        asks = self.settings.summarizer != "offline" and (compaction.offer is not None or compaction.failed)
-        self.pressed |= size is not None and bool(asks)
-        if compaction.failed and not rested:
-            self.fail()
-        elif compaction.offer:
-            self.failed = 0
+        asks = self.settings.summarizer != "offline"
+        self.rounds.end(compaction, automatic=size is not None, asks=asks)
         if compaction.ref is not None:
-            self.rounds += 1
-            self.looks_at = 0
-            self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
-            self.own.remember(compaction.ref, compaction.marks, compaction.view)
-            self.standin.remember(compaction.view)
+            self.adopt(compaction.ref, compaction.view, compaction.marks, size.prompt - size.counted if size else None)
         if self.policy.parity and compaction.summary is not None:
             text = self.policy.place.prefix + compaction.summary
             placed = [message for message in plain(compaction.messages) if message.get("content") == text]
-            self.summaries.extend(self.scan([message]).digest_of(0) for message in placed)
+            self.own.texts.extend(self.scan([message]).digest_of(0) for message in placed)
         return compaction
 
-    def fail(self) -> None:
-        """Record that the summarizer failed; the moments of one turn are one round."""
-        self.failed += not self.failing
-        self.failing = self.pressed = True
+    def adopt(self, ref: str, view: View | None, marks: tuple[str, ...] = (), beyond: int | None = None) -> None:
+        """Let a result stand in for the list that it was made of; the last usage belongs to another list now.
+
+        Args:
+            ref: of its compaction.
+            view: the result, told by that list; None if it cannot stand in.
+            marks: of its notices and acknowledgements.
+            beyond: tokens that the prompt before had beyond its count; None for those of the last charge.
+        """
+        self.next_prune_check = 0
+        self.sizes.forecast.forget(self.sizes.forecast.beyond if beyond is None else beyond)
+        self.own.remember(ref, marks, view)
+        self.standin.remember(view)
 
     def fitted(
         self,
@@ -725,14 +553,3 @@ class Memory:
         if server is None:
             return Fitted(call.messages, compaction, reason, ref, make_request=make)
         return Fitted(call.messages, compaction, reason, ref, server, lambda: server.merged(make()))
-
-
-def _check_plan(plan: Plan | None, ledger: Ledger) -> None:
-    """Reject a plan of another transcript."""
-    if plan is not None and plan.digest != ledger.digest:
-        raise PlanError("the plan was made for another transcript; make a new one for these messages")
-
-
-def _waits(rounds: int) -> bool:
-    """Return whether the summarizer rests after so many rounds in a row: from the third on, every fourth asks."""
-    return rounds >= PATIENCE and (rounds - PATIENCE) % (PATIENCE + 1) != PATIENCE

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..ledger.columns import Role, RowFlag
-from ..ledger.marks import marked
 from ..messages.envelope import enveloped
 from ..messages.shapes import only_text
+from ..planning.pins import marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,7 @@ class OwnMessages:
         settings: the settings of the session's Compactor.
         archive: opens the archive.
         refs: whether a compaction is the session's, by its ref.
+        texts: digests of summaries without an envelope.
         results: marks of the last results.
         last: the last result: its length, its digest and its marks; a list that goes on from it has no other notices,
             whatever texts of the user equal one.
@@ -40,6 +41,7 @@ class OwnMessages:
     settings: Settings
     archive: Opener
     refs: dict[str, bool] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
     results: deque[tuple[str, ...]] = field(default_factory=lambda: deque(maxlen=RESULTS))
 
     last: tuple[int, str, tuple[str, ...]] | None = None

@@ -28,15 +28,14 @@ if TYPE_CHECKING:
     from ..compaction.on_server import Archived
     from ..compaction.request import CompactionRequest
     from ..compaction.view import View
-    from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..server.answer import ServerAnswer
     from ..server.call import ServerCall
-    from .call import Call
+    from .call import Call, ReadCall
     from .memory import Memory
 
 
-def recorded(at: Memory, value: object) -> Flow[None]:
+def recorded(memory: Memory, value: object) -> Flow[None]:
     """Learn from an answer, or from a usage alone.
 
     Raises:
@@ -47,22 +46,24 @@ def recorded(at: Memory, value: object) -> Flow[None]:
 
     answer, usage = server_answer(value), usage_in(value)
     if answer is not None:
-        yield from answered(at, answer)
+        yield from answered(memory, answer)
     elif is_compacted(usage):
-        at.forecast.forget(at.forecast.beyond)  # the prompt that it is of is not the list that was counted
-        at.server.clearing = at.server.waiting = None
+        memory.sizes.forecast.forget(
+            memory.sizes.forecast.beyond
+        )  # the prompt that it is of is not the list that was counted
+        memory.server.clearing = memory.server.waiting = None
     else:
-        known, server = at.server.clearing, at.server
+        known, server = memory.server.clearing, memory.server
         cleared = known.tokens if known and server.sent and server.prompt > known.trigger else 0
-        at.record(usage, cleared=cleared)
+        memory.record(usage, cleared=cleared)
 
 
-def unserved(at: Memory, error: object) -> Flow[bool]:
+def unserved(memory: Memory, error: object) -> Flow[bool]:
     """Return whether an error refuses what the last request asked of the server; then it is asked no more."""
     from ..server.refusal import refused, refuses_thinking, status_of  # noqa: PLC0415 - loaded with the first refused call
     from ..validity.parameters import CLEAR_THINKING  # noqa: PLC0415
 
-    server, words = at.server, refused(error)
+    server, words = memory.server, refused(error)
     if server.sent is not None and server.sent.is_pass and not words and status_of(error) in {400, 404, 405, 422, 501}:
         words = " ".join(str(error).split())[:200]
     if not words:
@@ -77,28 +78,28 @@ def unserved(at: Memory, error: object) -> Flow[bool]:
     return True
 
 
-def answered(at: Memory, answer: ServerAnswer) -> Flow[None]:
+def answered(memory: Memory, answer: ServerAnswer) -> Flow[None]:
     """Learn from an answer: its usage, and what the server did.
 
     Raises:
         ArchiveError: the compaction cannot be recorded.
         ValueError: the usage has no prompt tokens.
     """
-    server, waiting, passing = at.server, at.server.waiting, at.server.passing
+    server, waiting, passing = memory.server, memory.server.waiting, memory.server.passing
     if passing is not None and (answer.messages or answer.failed or server.sent is passing):
-        yield from _passed(at, answer, passing)
+        yield from _passed(memory, answer, passing)
         return
     if answer.messages:
         log.warning("a compaction that this session did not ask for takes no messages' place in it")
         return
-    before = waiting.request.ledger.total if waiting else at.forecast.own
+    before = waiting.request.ledger.total if waiting else memory.sizes.forecast.own
     if answer.compacted:
-        at.forecast.forget(at.forecast.beyond)
+        memory.sizes.forecast.forget(memory.sizes.forecast.beyond)
         server.clearing = server.waiting = None
     else:
         charged = Usage.of(answer.usage)
-        at.record(charged, cleared=answer.cleared or 0)
-        yield from _cleared(at, answer)
+        memory.record(charged, cleared=answer.cleared or 0)
+        yield from _cleared(memory, answer)
     if answer.compacted or (answer.cleared and waiting):  # not in each later call that clears the same again
         ref = waiting.ref if waiting else ""
         after = None if answer.compacted else before - (answer.cleared or 0)
@@ -106,9 +107,9 @@ def answered(at: Memory, answer: ServerAnswer) -> Flow[None]:
         yield ServerCompacted(ref, before, after, answer.cleared, answer.edits, answer.billed, answer.text)
 
 
-def _cleared(at: Memory, answer: ServerAnswer) -> Flow[None]:
+def _cleared(memory: Memory, answer: ServerAnswer) -> Flow[None]:
     """Compare what the server cleared with what was asked of it."""
-    server = at.server
+    server = memory.server
     known, sent = server.clearing, server.sent
     if sent is None or known is None or server.prompt <= known.trigger:
         return
@@ -126,9 +127,9 @@ def _cleared(at: Memory, answer: ServerAnswer) -> Flow[None]:
     yield FellBack("server", why, "here")
 
 
-def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
+def _passed(memory: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
     """Put the answer of a request for a compaction alone in the place of the messages that it is of."""
-    server, waiting = at.server, at.server.waiting
+    server, waiting = memory.server, memory.server.waiting
     server.sent = server.waiting = server.passing = None
     server.unanswered = 0
     if waiting is None or not answer.messages:
@@ -139,7 +140,7 @@ def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
     said = {_said(message) for message in answer.messages}  # OpenAI's has the user's messages, the pinned ones too
     messages = waiting.request.messages
     kept = [place for place in _kept(waiting.request, sent.cut) if _said(messages[place]) not in said]
-    made = _restored(at, waiting.edited(sent.cut), answer.messages, kept, sent.cut)
+    made = _restored(memory, waiting.edited(sent.cut), answer.messages, kept, sent.cut)
     try:
         view, after = waiting.placed(made)
     except MessageError as error:
@@ -147,18 +148,15 @@ def _passed(at: Memory, answer: ServerAnswer, sent: ServerCall) -> Flow[None]:
         yield FellBack("server", str(error), "here")
         return
     yield waiting.commit(after, view, None, answer.text or None)
-    remember(at, waiting.ref, view)
+    _adopt(memory, waiting.ref, view)
     billed = answer.billed or tuple(plain([answer.usage]))
     yield ServerCompacted(waiting.ref, waiting.request.ledger.total, after, None, answer.edits, billed, answer.text)
 
 
-def remember(at: Memory, ref: str, view: View) -> None:
-    """Let a list stand in for the one that it was made of."""
-    at.rounds += 1
-    at.looks_at = 0
-    at.forecast.forget(at.forecast.beyond)
-    at.own.remember(ref, (), view)
-    at.standin.remember(view)
+def _adopt(memory: Memory, ref: str, view: View) -> None:
+    """Let a list stand in for the one that it was made of: a compaction of the session."""
+    memory.rounds.compactions += 1
+    memory.adopt(ref, view)
 
 
 def _said(message: Message) -> tuple[object, str]:
@@ -182,63 +180,63 @@ def _kept(request: CompactionRequest, cut: int) -> list[int]:
 
 
 def _restored(
-    at: Memory, messages: Sequence[Message], placed: Sequence[Message], kept: Sequence[int], cut: int
+    memory: Memory, messages: Sequence[Message], placed: Sequence[Message], kept: Sequence[int], cut: int
 ) -> list[Message]:
     """Return the list with a compaction in front, and behind it the messages that stay although it stands for them.
 
     They make the thinking in them and behind them invalid, where the model binds it: then it leaves.
     """
     made = [*placed, *(messages[place] for place in kept), *messages[cut:]]
-    if not kept or not at.settings.strips:
+    if not kept or not memory.settings.strips:
         return made
-    from ..compaction.apply import without_thinking  # noqa: PLC0415 - numpy comes with the first plan
+    from ..compaction.rows import without_thinking  # noqa: PLC0415 - numpy comes with the first plan
 
-    return without_thinking(made, at.scan(made), len(placed))
+    return without_thinking(made, memory.scan(made), len(placed))
 
 
-def put_back(at: Memory, begun: Call, call: Call, ledger: Ledger) -> Flow[tuple[Call, Ledger]]:
+def put_back(memory: Memory, begun: Call, call: ReadCall) -> Flow[ReadCall]:
     """Put the pins back that a server's compaction stands for, and leave out what the server reads no more.
 
     Args:
-        at: the session.
+        memory: of the session.
         begun: the call with the caller's own list.
         call: the call with the last result in its place.
-        ledger: ledger of its messages.
 
     Returns:
-        The call and its ledger with that result; as they are where the list is as it should be.
+        The call with that result; as it is where the list is as it should be.
 
     Raises:
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way.
     """
-    server, row = at.server, compaction_in(ledger)
+    server, ledger = memory.server, call.ledger
+    row = compaction_in(ledger)
     owner = 0 if row is None else int(ledger.owner[row])
     if owner == 0 or (name := ledger.digest_of(owner)) == server.settled:
-        return call, ledger
+        return call
     server.clearing = None
-    request = at.request(call, trigger="auto")
+    request = memory.request(call, trigger="auto")
     head, kept = request.costs(request.target).head, _kept(request, owner)
     skips = ledger.provider != "anthropic"  # the user's words are read there too, and stay; the rest may leave
     said = [n for n in range(owner) if skips and ledger.role[n] in {Role.SYSTEM, Role.USER} and n not in kept]
     if not kept and not (skips and len(said) < owner):
         server.settled = name
-        return call, ledger
-    stored = yield from _archived_anyhow(at, request)
+        return call
+    stored = yield from _archived_anyhow(memory, request)
     messages = stored.request.messages
-    made = _restored(at, messages, [*(messages[n] for n in said), *messages[owner:head]], kept, head)
+    made = _restored(memory, messages, [*(messages[n] for n in said), *messages[owner:head]], kept, head)
     server.settled = name
     try:
         view, after = stored.placed(made)
     except MessageError as error:
         log.warning("pinned messages cannot be put behind the server's compaction: %s", error)
-        return call, ledger
+        return call
     yield stored.commit(after, view, None)
-    remember(at, stored.ref, view)
-    return at.resume(begun)
+    _adopt(memory, stored.ref, view)
+    return memory.resume(begun)
 
 
-def _archived_anyhow(at: Memory, request: CompactionRequest) -> Flow[Archived]:
+def _archived_anyhow(memory: Memory, request: CompactionRequest) -> Flow[Archived]:
     """Store the originals of a list that the server has compacted already: no hook is asked."""
     from ..compaction.effects import Store  # noqa: PLC0415 - a compaction has loaded it
     from ..compaction.flow import ref_of  # noqa: PLC0415
@@ -247,8 +245,8 @@ def _archived_anyhow(at: Memory, request: CompactionRequest) -> Flow[Archived]:
 
     request = request.archivable()
     total, ledger = request.ledger.total, request.ledger
-    about = (len(ledger), ledger.digest, ledger.provider, at.policy.name)
-    plan = Plan((), total, total, total, "the server has compacted", *about, keep_tag=at.policy.keep_tag)
-    with at.alone():
-        stored, since = yield Store(request.stored, at.settings.session)
+    about = (len(ledger), ledger.digest, ledger.provider, memory.policy.name)
+    plan = Plan((), total, total, total, "the server has compacted", *about, keep_tag=memory.policy.keep_tag)
+    with memory.alone():
+        stored, since = yield Store(request.stored, memory.settings.session)
     return Archived(request, plan, stored, since, ref_of(request, stored, plan, "put back"))

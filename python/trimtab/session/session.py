@@ -9,16 +9,16 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from ..compaction.effects import Long
-from ..compaction.given import by_caller
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import check_span, target_of
-from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
+from ..hooks import by_caller
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..messages.usage import usage_in
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
 from .decision import next_input
+from .learn import learn
 from .state import state_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _awaitable(
     async def amethod(self: Session, /, *args: P.args, **options: P.kwargs) -> T:
         started = flow(self, *args, **options)
         begin = partial(next, started)
-        known = self._memory.verified[0]
+        known = self._memory.verified.length
         effect, error = await in_thread(begin) if any(is_long(each, known) for each in args) else outcome(begin)
         if isinstance(error, StopIteration):
             result: T = error.value
@@ -166,7 +166,7 @@ class Session:
     def stop(self) -> None:
         """End a summary in the background, if there is one: nothing of it is applied. Idempotent."""
         if self._open is not None:
-            self._open.stop()
+            self._open.background.stop()
 
     def on(self, event: str) -> Callable[[L], L]:
         """Return a decorator that makes a function a listener of this session's events, as ``Compactor.on`` does.
@@ -206,7 +206,7 @@ class Session:
     @property
     def counter(self) -> Counter:
         """The model's counter: of two vocabularies the one that agrees with the billed calls."""
-        return self._memory.forecast.counters[0]
+        return self._memory.sizes.forecast.counters[0]
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """Return the limits of a call.
@@ -215,8 +215,8 @@ class Session:
             system: system text beside the messages.
             tools: tool definitions.
         """
-        at = self._memory
-        return at.settings.budget(*at.fixed(Call((), system, tools)))
+        memory = self._memory
+        return memory.settings.budget(*memory.fixed(Call((), system, tools)))
 
     def explain(
         self, messages: Sequence[AnyMessage] | None = None, *, system: object = None, tools: object = None
@@ -230,25 +230,25 @@ class Session:
             system: system text beside the messages.
             tools: tool definitions.
         """
-        at = self._memory
-        terms = None if messages is None else at.look(*at.resume(_call(messages, system, tools))).terms
-        lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
+        memory = self._memory
+        terms = None if messages is None else memory.look(memory.resume(_call(messages, system, tools))).terms
+        lines = [f"model          {self.model}", f"counted by     {memory.settings.counter.explain()}"]
         told = (terms.messages, max(terms.beyond, 0)) if terms else ()
         lines.append(self.budget(system=system, tools=tools).explain(*told))
         lines.extend(self.policy.explain())
-        if (most := at.settings.rules.request) is not None:
+        if (most := memory.settings.rules.request) is not None:
             lines.append(f"{'request':14} {most:>11,}  bytes at most, the least limit that a refusal led to")
-        if at.forecast.anchor:
-            lines.append(at.forecast.explain())
-        if at.counts.last:
-            lines.append(at.counts.last.explain())
-        if at.job:
-            lines.append(f"{'':14} {at.job.explain()}")
+        if memory.sizes.forecast.anchor:
+            lines.append(memory.sizes.forecast.explain())
+        if memory.sizes.counts.last:
+            lines.append(memory.sizes.counts.last.explain())
+        if memory.background.job:
+            lines.append(f"{'':14} {memory.background.job.explain()}")
         if self.policy.server:
             from .ask_server import explained  # noqa: PLC0415 - for those who ask the server
 
-            lines.extend(explained(at, None if messages is None else _call(messages, system, tools)))
-        return "\n".join([*lines, *(at.explain(_call(messages, system, tools)) if messages is not None else ())])
+            lines.extend(explained(memory, None if messages is None else _call(messages, system, tools)))
+        return "\n".join([*lines, *(memory.explain(_call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> int:
         """Return the tokens of the next call's prompt: the last billed prompt, and the count of the messages since.
@@ -276,7 +276,7 @@ class Session:
         Raises:
             MessageError: a message cannot be read.
         """
-        return self._memory.look(*self._memory.resume(_call(messages, system, tools)))
+        return self._memory.look(self._memory.resume(_call(messages, system, tools)))
 
     @_blocking
     def check(
@@ -298,7 +298,7 @@ class Session:
             MessageError: a message cannot be read.
             ValueError: the model is of another provider, or the messages are of Chat Completions.
         """
-        return (yield from self._memory.check(_call(messages, system, tools), client))
+        return (yield from self._memory.sizes.check(self._memory.settings, _call(messages, system, tools), client))
 
     acheck = _awaitable(check, "``check`` with an asynchronous or a blocking client.")
 
@@ -332,7 +332,7 @@ class Session:
         if span is not None:
             check_span(span, len(messages), target_tokens, target_share)
         call = self._memory.resumed(_call(messages, system, tools))
-        request = self._memory.request(call, target=target_of(target_tokens, target_share), copies=False)
+        request = self._memory.request(call, target=target_of(target_tokens, target_share))
         request.check()
         return request.decide() if span is None else request.of_span(*span)
 
@@ -408,19 +408,13 @@ class Session:
         yield Long()
         call = _call(messages, system, tools)
         if plan is not None:
-            resumed, ledger = self._memory.resume(call)
-            call = resumed if plan.digest == ledger.digest else call
-        request = self._memory.request(
-            call,
-            target=target_of(target_tokens, target_share),
-            instructions=instructions,
-            plan=plan,
-            trigger=trigger,
-        )
-        if given is not None:
-            request = replace(request, summary=given)
+            resumed = self._memory.resume(call)
+            call = resumed if plan.digest == resumed.ledger.digest else call
+        target = target_of(target_tokens, target_share)
+        request = self._memory.request(call, target=target, plan=plan, trigger=trigger)
+        request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():
-            return self._memory.done((yield from compaction(request)))
+            return (yield from self._memory.compact(request))
 
     acompact = _awaitable(compact, "``compact`` with hooks and a summarizer that may be asynchronous.")
 
@@ -457,13 +451,13 @@ class Session:
             TypeError: the summarizer, the hook or the counting client is asynchronous: ``afit`` awaits it.
             OverflowedError: ``on_overflow``, and too little can leave.
         """
-        at, call = self._memory, _call(messages, system, tools)
-        if when == "on_overflow" and at.policy.trigger.auto and not at.policy.parity:
+        memory, call = self._memory, _call(messages, system, tools)
+        if when == "on_overflow" and memory.policy.trigger.auto and not memory.policy.parity:
             from .overflow import Refusal  # noqa: PLC0415 - loaded with the first refused call
             from .shrink import shrink  # noqa: PLC0415
 
-            return (yield from shrink(at, at.begin(call, when, turn), Refusal()))
-        return (yield from next_input(at, call, when, turn))
+            return (yield from shrink(memory, memory.begin(call, when, turn), Refusal()))
+        return (yield from next_input(memory, call, when, turn))
 
     afit = _awaitable(fit, "``fit`` with hooks, a summarizer and a counting client that may be asynchronous.")
 
@@ -517,8 +511,10 @@ class Session:
         except ValueError as other:
             raise other from cause
         yield Long()
-        at = self._memory
-        return (yield from shrink(at, at.begin(_call(messages, system, tools), "on_overflow", None), refused, cause))
+        memory = self._memory
+        return (
+            yield from shrink(memory, memory.begin(_call(messages, system, tools), "on_overflow", None), refused, cause)
+        )
 
     aoverflow = _awaitable(overflow, "``overflow`` with hooks and a summarizer that may be asynchronous.")
 
@@ -568,7 +564,7 @@ class Session:
         Args:
             transcript: of ``read``.
         """
-        self._memory.learn(transcript)
+        learn(self._memory, transcript)
 
     def learn_window(self, tokens: int) -> None:
         """Take the window that a framework's profile of the model states.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..compaction.start import compaction
 from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize
@@ -17,14 +16,15 @@ if TYPE_CHECKING:
 
     from ..compaction.effects import Flow
     from ..compaction.request import CompactionRequest
+    from ..ledger.columns import Ledger
     from ..planning.budget import Terms
     from ..planning.policy import Policy
-    from .call import Call, Fitted, Size
+    from .call import Call, Fitted, ReadCall, Size
     from .memory import Memory
     from .overflow import Refusal
 
 
-def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted[Any]]:
+def shrink(memory: Memory, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted[Any]]:
     """Take the provider's limit for the session's window, and return the input of a call below it.
 
     Raises:
@@ -33,35 +33,38 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
         ArchiveError: the originals cannot be stored.
         BusyError: another compaction of the named session is under way in this Compactor.
     """
-    if not at.policy.trigger.auto:
-        raise OverflowedError(f"automatic compaction is off in policy {at.policy.name}: nothing was removed") from cause
+    if not memory.policy.trigger.auto:
+        raise OverflowedError(
+            f"automatic compaction is off in policy {memory.policy.name}: nothing was removed"
+        ) from cause
     if refused.by_bytes:
-        return (yield from _lighter(at, call, refused.limit_bytes, cause))
-    call = _refused_call(at, call, refused)
-    counter, known = at.settings.model_counter, at.settings
+        return (yield from _lighter(memory, call, refused.limit_bytes, cause))
+    sent = _refused_call(memory, call, refused)
+    counter, known = memory.settings.model_counter, memory.settings
     fixed = fixed_tokens(counter, call.system, call.tools)
-    own = scan(call.messages, counter, known.provider, known.model.provider).total + sum(fixed)
-    size = at.size(call)
-    before = at.stated.window
+    own = scan(sent.messages, counter, known.provider, known.model.provider).total + sum(fixed)
+    size = memory.size(sent)
+    before = memory.stated.window
     bounds = _bounds(refused, own, size.prompt, known.limits)
     if refused.limit is not None and known.leaves_room(refused.limit, fixed):
-        at.stated.window = refused.limit if before is None else min(refused.limit, before)
-    found = yield from _below(at, call, size, bounds, cause)
+        memory.stated.window = refused.limit if before is None else min(refused.limit, before)
+    found = yield from _below(memory, sent, size, bounds, cause)
     if isinstance(found, str) and refused.is_silent:
         # The guess is too small for what stays: a larger one is better than a refusal of the whole session.
-        guessed = at.settings
-        at.limit(known)
-        more = yield from _below(at, call, size, _bounds(refused, own, size.prompt, known.limits, tenths=10), cause)
+        guessed = memory.settings
+        memory.limit(known)
+        bounds = _bounds(refused, own, size.prompt, known.limits, tenths=10)
+        more = yield from _below(memory, sent, size, bounds, cause)
         if not isinstance(more, str):
             return more
-        at.limit(guessed)
+        memory.limit(guessed)
     if isinstance(found, str):
         raise OverflowedError(found) from cause
     return found
 
 
 def _below(
-    at: Memory, call: Call, size: Size, bounds: tuple[int, int, str], cause: BaseException | None
+    memory: Memory, call: ReadCall, size: Size, bounds: tuple[int, int, str], cause: BaseException | None
 ) -> Flow[Fitted[Any] | str]:
     """Return the input of a call within the bounds that ``_bounds`` returned, or the reason why there is none.
 
@@ -69,94 +72,92 @@ def _below(
         OverflowedError: a hook refused.
     """
     window, limit, why = bounds
-    counter = at.settings.model_counter
+    counter = memory.settings.model_counter
     fixed = fixed_tokens(counter, call.system, call.tools)
     room = limit - sum(fixed)
     try:
-        settings = at.settings.lowered(window, sum(fixed))
+        settings = memory.settings.lowered(window, sum(fixed))
         target = min(settings.budget(*fixed).target, int(room * SHARE))
     except ValueError as error:
         return f"{why}; {error}"
     if room < 1:
         return f"{why}; system text and tools alone have {sum(fixed):,} tokens"
-    if window != at.window:
-        at.limit(settings)
+    if window != memory.window:
+        memory.limit(settings)
     floor = ""
-    with at.alone():
+    with memory.alone():
         # The last try is for a list that did not get smaller although its plan was: it asks for less.
-        protects = protective(at.policy)
-        for policy, most in ((lasting(at.policy), None), (protects, room), (protects, target)):
-            own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
-            request = _request(at, call, policy, target, own)
+        protects = protective(memory.policy)
+        for policy, most in ((lasting(memory.policy), None), (protects, room), (protects, target)):
+            own = scan(call.messages, counter, memory.settings.provider, memory.settings.model.provider).total
+            request = _request(memory, call, policy, target, own)
             request = replace(request, room=most)
             least, floor = _expected(request, own)
             if least > room:
                 continue
             try:
-                done = yield from compaction(request)
+                done = yield from memory.compact(request, size)
             except (SummaryError, NothingToCompactError) as error:
                 floor = str(error)
                 continue
-            at.done(done, size)
             floor, made = done.reason, call.compacted(done.messages)
             if done.outcome == "refused":
                 raise OverflowedError(f"{why}; {done.reason}") from cause
-            after = scan(made.messages, counter, at.settings.provider, at.settings.model.provider).total
+            after = scan(made.messages, counter, memory.settings.provider, memory.settings.model.provider).total
             if done.ref is not None and after <= room:
-                at.edited = True
-                at.size(made)  # the next charge is for these messages
-                return at.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
+                memory.edited = True
+                memory.size(memory.read(made))  # the next charge is for these messages
+                return memory.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
     held = f"; system text and tools have {sum(fixed):,} tokens" if sum(fixed) else ""
     return f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
 
 
-def _lighter(at: Memory, call: Call, stated: int | None, cause: BaseException | None) -> Flow[Fitted[Any]]:
+def _lighter(memory: Memory, call: Call, stated: int | None, cause: BaseException | None) -> Flow[Fitted[Any]]:
     """Lower the limit of a request's bytes, and return the input of a call below it.
 
     Raises:
         OverflowedError: too little can leave, or a hook refused.
     """
-    beside = at.beside.bytes(call.system, call.tools)
-    resumed, ledger = at.resume(call)
-    if resumed.view is None or stated is None or ledger.request_bytes + beside > stated:
-        call = resumed
-    else:  # the caller sent the whole list
-        ledger = at.scan(call.messages)
-    sent = ledger.request_bytes + beside
+    others = memory.sizes.system_and_tools.bytes(call)
+    refused = memory.resume(call)
+    if refused.view is not None and stated is not None and refused.ledger.request_bytes + others <= stated:
+        refused = memory.read(call)  # the caller sent the whole list
+    sent = refused.ledger.request_bytes + others
     if stated is not None:
-        at.stated.request = min(stated, at.stated.request or stated)
-    before, known = at.settings.rules.most_bytes(ledger.provider), at.settings
+        memory.stated.request = min(stated, memory.stated.request or stated)
+    before, known = memory.settings.rules.most_bytes(refused.ledger.provider), memory.settings
     # Where even what was sent is below the stated limit, the bytes here are too few for those of the provider.
     guesses = [stated] if stated is not None and stated < sent else [sent * 9 // 10, sent - 1]
     failed = ""
     for guess in guesses:
-        at.settings = known
+        memory.settings = known
         limit = min(guess, sent - 1, guess if before is None else before)
-        at.lighten(limit)
-        why = _told_bytes(at, before, limit, sent, is_stated=guess == stated)
-        found = yield from _below_bytes(at, call, limit - beside, why, cause)
+        memory.lighten(limit)
+        why = _told_bytes(memory, before, limit, sent, is_stated=guess == stated)
+        found = yield from _below_bytes(memory, refused, limit - others, why, cause)
         if not isinstance(found, str):
             return found
         failed = failed or found
-    at.settings = known
-    at.lighten(guesses[0])
+    memory.settings = known
+    memory.lighten(guesses[0])
     raise OverflowedError(failed) from cause
 
 
-def _told_bytes(at: Memory, before: int | None, limit: int, sent: int, *, is_stated: bool) -> str:
+def _told_bytes(memory: Memory, before: int | None, limit: int, sent: int, *, is_stated: bool) -> str:
     """Return the reason for a limit of bytes."""
     part = "nine tenths of" if limit <= sent * 9 // 10 else "one byte less than"
     known = is_stated or limit == before
     because = "the provider's limit" if known else f"the error states no limit; {part} the refused request"
     changed = before is None or limit < before
     old = "lowered to" if before is None else f"lowered from {before:,} to" if changed else "is"
-    window = (
-        f"window {at.settings.limits.stated} tokens (the request has too many bytes, which says nothing about tokens)"
-    )
-    return f"{window}; the limit of a request {old} {limit:,} bytes ({because})"
+    window = f"window {memory.settings.limits.stated} tokens"
+    silent = "the request has too many bytes, which says nothing about tokens"
+    return f"{window} ({silent}); the limit of a request {old} {limit:,} bytes ({because})"
 
 
-def _below_bytes(at: Memory, call: Call, most: int, why: str, cause: BaseException | None) -> Flow[Fitted[Any] | str]:
+def _below_bytes(
+    memory: Memory, call: ReadCall, most: int, why: str, cause: BaseException | None
+) -> Flow[Fitted[Any] | str]:
     """Return the input of a call whose messages have at most ``most`` bytes, or the reason why there is none.
 
     Raises:
@@ -164,13 +165,13 @@ def _below_bytes(at: Memory, call: Call, most: int, why: str, cause: BaseExcepti
     """
     if most <= 0:
         return f"{why}; system text and tools alone have more"
-    size, floor = at.size(call), ""
+    size, floor = memory.size(call), ""
     tries: tuple[Callable[[], CompactionRequest | None], ...] = (
-        lambda: thinned(at, call),
-        lambda: automatic(at, call, size, lasting(at.policy)),
-        lambda: rescue(at, call, size),
+        lambda: thinned(memory, call),
+        lambda: automatic(memory, call, size, lasting(memory.policy)),
+        lambda: rescue(memory, call, size),
     )
-    with at.alone():
+    with memory.alone():
         for make in tries:
             request = make()
             plan = request.decide() if request else None
@@ -178,31 +179,31 @@ def _below_bytes(at: Memory, call: Call, most: int, why: str, cause: BaseExcepti
                 floor = plan.reason if plan and plan.reason else floor
                 continue
             try:
-                done = yield from compaction(replace(request, plan=plan))
+                done = yield from memory.compact(replace(request, plan=plan), size)
             except (SummaryError, NothingToCompactError) as error:
                 floor = str(error)
                 continue
-            at.done(done, size)
             if done.outcome == "refused":
                 raise OverflowedError(f"{why}; {done.reason}") from cause
             floor, made = done.reason, call.compacted(done.messages)
-            if done.ref is not None and at.scan(made.messages).request_bytes <= most:
-                at.edited = True
-                at.size(made)  # the next charge is for these messages
-                return at.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
+            if done.ref is not None and memory.scan(made.messages).request_bytes <= most:
+                memory.edited = True
+                memory.size(memory.read(made))  # the next charge is for these messages
+                return memory.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
     return f"{why}; at most {most:,} bytes of messages fit, and too little can leave: {floor}"
 
 
-def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
+def _refused_call(memory: Memory, call: Call, refused: Refusal) -> ReadCall:
     """Return the call that was refused: with the last result in it, unless the error counts the whole list."""
-    resumed = at.resumed(call)
+    resumed = memory.resume(call)
     if resumed.view is None or refused.limit is None or not refused.over:
         return resumed
-    counter, sent = at.settings.model_counter, refused.limit + refused.over
+    counter, sent = memory.settings.model_counter, refused.limit + refused.over
     whole, short = (
-        scan(each.messages, counter, at.settings.provider, at.settings.model.provider).total for each in (call, resumed)
+        scan(each.messages, counter, memory.settings.provider, memory.settings.model.provider).total
+        for each in (call, resumed)
     )
-    return call if abs(sent - whole) < abs(sent - short) else resumed
+    return memory.read(call) if abs(sent - whole) < abs(sent - short) else resumed
 
 
 def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int = 9) -> tuple[int, int, str]:
@@ -240,16 +241,13 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int 
     return new, most, f"{told} ({because})"
 
 
-def _request(at: Memory, call: Call, policy: Policy, target: int, own: int) -> CompactionRequest:
+def _request(memory: Memory, call: Call, policy: Policy, target: int, own: int) -> CompactionRequest:
     """Return the request to bring a list of ``own`` tokens, by the model's counter, to ``target`` of them."""
-    return at.request(
-        call,
-        fixed=fixed_tokens(at.settings.model_counter, call.system, call.tools),
-        policy=policy,
-        target=lambda ledger: max(target * ledger.total // max(own, 1), 1),  # in the policy's own count
-        trigger="auto",
-        urgent=True,
-    )
+
+    def in_own_count(ledger: Ledger) -> int:
+        return max(target * ledger.total // max(own, 1), 1)
+
+    return replace(memory.request(call, policy=policy, target=in_own_count, trigger="auto"), urgent=True)
 
 
 def _expected(request: CompactionRequest, own: int) -> tuple[int, str]:

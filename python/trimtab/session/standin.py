@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..archive import Archive
     from ..compaction.settings import Settings
     from ..ledger.columns import Ledger
-    from .call import Call
+    from .call import ReadCall
 
 
 class Placed:
@@ -76,38 +76,37 @@ class StandIn:
             log.warning("the last result of session %r is not used again: %s", session, error)
             self.remember(None)
 
-    def put(self, call: Call, ledger: Ledger, settings: Settings) -> tuple[Call, Ledger]:
-        """Return the call with the result in place of the beginning of its messages, and its ledger.
+    def put(self, call: ReadCall, settings: Settings) -> ReadCall:
+        """Return the call with the result in place of the beginning of its messages.
 
         The call itself if its messages begin otherwise, or if one that is not in the result is pinned now by its flag.
 
         Args:
             call: the call.
-            ledger: ledger of its messages.
             settings: of the session.
         """
-        view = self.view
+        view, ledger = self.view, call.ledger
         if view is None or len(ledger) < view.length or ledger.digest_until(view.length) != view.digest:
-            return call, ledger
+            return call
         if self._counter is None:
             self._counter = settings.new_counter()  # of its own: it knows what it has counted by the list it saw last
         if self._last and (messages := self._last.before(call.messages)):
             found = self._read(messages, ledger)
             if found is not None:
-                return replace(call, messages=messages, given=call.messages, view=view), found
+                return replace(call, messages=messages, given=call.messages, view=view, ledger=found)
         inputs = InputMessages(call.messages)
         made = view.apply(inputs.messages)
         pins, _ = settings.policy.keep.flags()
         if made is None or (pins and view.hides(flagged(inputs.messages, pins))):
-            return call, ledger
+            return call
         found = self._read(made, ledger)
         if found is None:
             log.warning("the last result %s of session %r is not the one that was made", view.ref, settings.session)
-            return call, ledger
+            return call
         written = inputs.write(made)
         if view.made:  # so that what a framework has in its first message stands in the result
             self._last = Placed(call.messages[: view.length], written[: view.made])
-        return replace(call, messages=written, given=call.messages, view=view), found
+        return replace(call, messages=written, given=call.messages, view=view, ledger=found)
 
     def _read(self, messages: Sequence[Any], ledger: Ledger) -> Ledger | None:
         """Return the ledger of a list that begins with the result; None if it does not."""

@@ -13,6 +13,8 @@ from ..errors import ConfigError
 from ..messages.usage import MOST
 from ..models.model import SOURCES
 from .call import When
+from .memory import Verified
+from .rounds import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +31,7 @@ def state_of(memory: Memory) -> dict[str, Any]:
 
     A result with a text that ``redact`` removes is left out, as the archive leaves it out.
     """
-    settings, view = memory.settings, memory.standin.view
+    settings, view, rounds = memory.settings, memory.standin.view, memory.rounds
     stands_in = view is not None and view.is_storable(settings.redact)
     return {
         "version": VERSION,
@@ -37,17 +39,17 @@ def state_of(memory: Memory) -> dict[str, Any]:
         "model": settings.model_id,
         "policy": settings.policy.name,
         "limits": [settings.limits.window, settings.limits.output, settings.limits.source] if memory.limited else None,
-        "turn": memory.turn,
-        "rounds": memory.rounds,
-        "failed": memory.failed,
-        "failing": memory.failing,
+        "turn": rounds.turn,
+        "rounds": rounds.compactions,
+        "failed": rounds.failed,
+        "failing": rounds.failing,
         "edited": memory.edited,
-        "moments": sorted(memory.moments),
-        "verified": list(memory.verified),
-        "summaries": [*memory.summaries],
+        "moments": sorted(rounds.moments),
+        "verified": [memory.verified.length, memory.verified.digest],
+        "summaries": [*memory.own.texts],
         "refs": dict(memory.own.refs),
         "results": [list(marks) for marks in memory.own.results],
-        "forecast": memory.forecast.state(),
+        "forecast": memory.sizes.forecast.state(),
         "view": asdict(view) if view and stands_in else None,
         **({} if settings.rules.request is None else {"request": settings.rules.request}),
         **({"server": memory.server.state()} if settings.policy.server else {}),
@@ -57,13 +59,14 @@ def state_of(memory: Memory) -> dict[str, Any]:
 def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
     """Go on from a checked state."""
     memory.continued = True
-    for name in ("turn", "rounds", "failed", "failing", "edited"):
-        setattr(memory, name, state[name])
-    memory.moments, memory.verified = set(state["moments"]), tuple(state["verified"])
-    memory.summaries[:] = state["summaries"]
+    memory.edited = state["edited"]
+    moments, compactions = set(state["moments"]), state["rounds"]
+    memory.rounds = Rounds(moments, state["turn"], compactions, failed=state["failed"], failing=state["failing"])
+    memory.verified = Verified(*state["verified"])
+    memory.own.texts[:] = state["summaries"]
     memory.own.refs |= state["refs"]
     memory.own.results.extend(map(tuple, state["results"]))
-    memory.forecast.load(state["forecast"])
+    memory.sizes.forecast.load(state["forecast"])
     memory.standin.remember(View(**state["view"]) if state["view"] else None)
     if "server" in state:
         memory.server.load(state["server"])

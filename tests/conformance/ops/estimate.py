@@ -68,7 +68,7 @@ def count_tokens(messages: list[dict[str, Any]], use_api: bool = True, api: Any 
     with suppress(StopIteration):
         effect = next(flow)
         drive(flow, effect, lambda step: step.ask())
-    counted = memory.counts.last
+    counted = memory.sizes.counts.last
     estimated = ledger(blocks(messages), AGENTPG, "anthropic")
     return {
         "total": counted.answered if counted else estimated.total,

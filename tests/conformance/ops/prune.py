@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab.compaction import apply as _apply
+from trimtab.compaction import rows as _rows
 from trimtab.messages.types import whole_calls
 
 from .presets import AGENTPG, GOAT, MODEL, SPEC09, SVEN, agentpg, kept
@@ -18,7 +18,7 @@ from .table import op
 @op
 def truncate_tool_output(text: str | None, max_len: int | None = None) -> str:
     most = GOAT.prune.keep_length if max_len is None else max_len
-    return _apply.cut(text or "", most, GOAT.prune.unit, GOAT.prune.marker)
+    return _rows.cut(text or "", most, GOAT.prune.unit, GOAT.prune.marker)
 
 
 @op

@@ -175,7 +175,7 @@ def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None
     made = sven(Stub(), Told())
     made.fit([{"role": "user", "content": submit or ""}])
     made.record(usage or {"input": False})
-    return {"calibration_factor": made._session._memory.forecast.factor, "usage_event": usage}
+    return {"calibration_factor": made._session._memory.sizes.forecast.factor, "usage_event": usage}
 
 
 @op
@@ -186,7 +186,7 @@ def agent_trace(first_turn: bool | None = None, tool_rounds: int | None = None) 
 
     def gate(when: Any) -> None:
         messages[:] = cm.fit(messages, when=when).messages
-        order.append(f"gate({cm._session._memory.turn})")
+        order.append(f"gate({cm._session._memory.rounds.turn})")
 
     def call() -> None:
         calls = [{"id": MODEL, "type": "function", "function": {"name": MODEL, "arguments": "{}"}}]

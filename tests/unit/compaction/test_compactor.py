@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -39,9 +40,8 @@ def talk(provider: str = "anthropic") -> list[dict]:
 @pytest.mark.shows("R0.10", "R1.27")
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
-    flow = compaction(
-        cm._session._memory.request(Call(talk()), target=target_of(None, 0.5), instructions="stress the tests")
-    )
+    request = cm._session._memory.request(Call(talk()), target=target_of(None, 0.5))
+    flow = compaction(replace(request, instructions="stress the tests"))
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))
@@ -209,8 +209,6 @@ def test_where_no_summary_can_be_had_the_zone_is_dropped_with_a_notice(monkeypat
 
 
 def test_a_policy_may_say_that_no_summary_is_an_error() -> None:
-    from dataclasses import replace
-
     from trimtab.policies import POLICIES
 
     strict = replace(POLICIES["default"], name="strict", fallback=("error",))
@@ -495,7 +493,7 @@ def test_results_without_text_are_pruned_to_what_the_provider_takes(content: lis
 
 
 def test_a_truncated_result_keeps_the_pictures_that_leave_room_for_text() -> None:
-    from trimtab.compaction.apply import _shortened
+    from trimtab.compaction.rows import _shortened
 
     counter = trimtab.Counter("o200k_base")
     picture = {"type": "image", "source": {"type": "url", "url": "a"}}

@@ -19,7 +19,7 @@ from trimtab.messages import Charged
 from trimtab.planning import Keep, Messages
 from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
 from trimtab.policies import POLICIES
-from trimtab.session.memory import CHARGES
+from trimtab.session.learn import CHARGES
 from trimtab.session.provider_count import KEPT
 
 SONNET = CLAUDE_MILLION

@@ -69,11 +69,11 @@ def test_usage_in_any_providers_form_is_learned_from() -> None:
     cm = made("sven", window=200_000)
     messages = talk(2)
     cm.fit(messages)
-    counted = cm._session._memory.forecast.counted
+    counted = cm._session._memory.sizes.forecast.counted
     cm.record({"prompt_tokens": 2 * counted, "completion_tokens": 7})
-    assert cm._session._memory.forecast.factor == pytest.approx(1.2)
+    assert cm._session._memory.sizes.forecast.factor == pytest.approx(1.2)
     cm.record({"input_tokens": counted, "cache_read_input_tokens": counted, "output_tokens": 1})
-    assert cm._session._memory.forecast.factor == pytest.approx(0.8 * 1.2 + 0.4)
+    assert cm._session._memory.sizes.forecast.factor == pytest.approx(0.8 * 1.2 + 0.4)
     with pytest.raises(ValueError, match="no prompt tokens"):
         cm.record({"total": 3})
 

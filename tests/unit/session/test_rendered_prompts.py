@@ -61,10 +61,10 @@ def test_what_is_estimated_from_a_rendered_prompt_is_within_its_error(tmp_path: 
         call = Call(history[:end], None, TOOLS)
         ledger = memory.scan(call.messages)
         fixed = memory.fixed(call)
-        _, _, expected = memory.rendered.size(memory.settings, call, ledger, fixed, whole=end == 20)
+        _, _, expected = memory.sizes.rendered.size(memory.settings, call, ledger, fixed, whole=end == 20)
         assert expected is not None
         assert exact / MOST <= expected <= exact * MOST
-    shorter = memory.rendered.size(memory.settings, call, memory.scan(history[5:]), fixed, whole=False)
+    shorter = memory.sizes.rendered.size(memory.settings, call, memory.scan(history[5:]), fixed, whole=False)
     assert shorter[2] is None
 
 
@@ -76,7 +76,7 @@ def test_a_server_that_charges_what_the_template_renders_is_believed_silently(
     cm.fit(messages, tools=TOOLS)
     assert renderings == []
     cm.record({"prompt_tokens": trimtab.count(messages, model=model, tools=TOOLS), "completion_tokens": 5})
-    assert cm._session._memory.rendered.is_alike is True
+    assert cm._session._memory.sizes.rendered.is_alike is True
     assert caplog.text == ""
     renderings.clear()
     cm.fit([*messages, {"role": "assistant", "content": "so"}, {"role": "user", "content": "on"}], tools=TOOLS)
@@ -113,7 +113,7 @@ def test_a_question_about_other_messages_changes_nothing(tmp_path: Path, caplog:
     for ask in (cm.size, cm.stats, cm.count, cm.plan, cm.explain):
         ask(conversation(9))
     cm.record({"prompt_tokens": trimtab.count(messages, model=model, tools=TOOLS), "completion_tokens": 5})
-    assert cm._session._memory.rendered.is_alike is True
+    assert cm._session._memory.sizes.rendered.is_alike is True
     assert caplog.text == ""
 
 
