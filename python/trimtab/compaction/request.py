@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from .. import _core
@@ -14,7 +14,6 @@ from ..errors import PlanError
 from ..messages.envelope import KeptSpan, kept_block
 from ..messages.objects import InputMessages
 from ..planning.edits import Mend
-from ..planning.plan import Need
 from ..validity.validate import reject
 from .kept_spans import located
 
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from ..hooks import Cause, Given
     from ..ledger.columns import Ledger
     from ..messages.types import Message
-    from ..planning.plan import Plan
+    from ..planning.plan import Need, Plan
     from ..planning.policy import Policy
-    from ..planning.savings import Rates
     from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
     from .kept_spans import At
@@ -43,7 +41,7 @@ class CompactionRequest:
         inputs: the list as it was when it was read, and the way back to the caller's types; for a request that is only
             decided, the list itself.
         ledger: ledger of the messages.
-        target: tokens of messages to reach.
+        need: what a plan has to reach: the target, what the next call holds, the bytes that the provider takes.
         fixed: tokens of system text and tools.
         cached: tokens of the next prompt in the provider's cache.
         pins: positions of the pinned messages.
@@ -51,7 +49,6 @@ class CompactionRequest:
         fillers: positions of the notices and acknowledgements of earlier compactions.
         trigger: ``manual`` or ``auto``.
         plan: a plan made before; None decides when it is needed.
-        urgent: whether the next call is in danger.
         instructions: instructions for the summary.
         context: text of a hook for the summary request.
         summary: the summary to use; None asks the summarizer.
@@ -59,11 +56,8 @@ class CompactionRequest:
         tools: tool definitions of the session's next call.
         unasked: why the summarizer is not asked; empty if it is.
         turn: number of tool batches since the last user message.
-        room: most tokens of messages that the next call holds; None if they need not fit.
-        most_bytes: most bytes of messages that the provider takes; None if no limit is known.
         origin: digest of the given list.
         resumed: the given list with an earlier result in place of its beginning; None where none stands in.
-        rates: the cost of the next prompt's tokens.
         cleared: by row, the tokens of results that the provider's server leaves out of the prompt already: a plan for
             the server leaves them alone.
         uuid: new for each compaction, for events.
@@ -73,7 +67,7 @@ class CompactionRequest:
     given: Sequence[Message]
     inputs: InputMessages
     ledger: Ledger
-    target: int
+    need: Need
     fixed: int
     cached: int
     pins: tuple[int, ...]
@@ -81,7 +75,6 @@ class CompactionRequest:
     fillers: tuple[int, ...]
     trigger: Cause
     plan: Plan | None
-    urgent: bool = False
     instructions: str | None = None
     context: str | None = None
     summary: Given | None = None
@@ -89,10 +82,7 @@ class CompactionRequest:
     tools: object
     unasked: str
     turn: int
-    room: int | None = None
-    most_bytes: int | None = None
     origin: str
-    rates: Rates
     resumed: tuple[Message, ...] | None = None
     cleared: Mapping[int, int] = field(default_factory=dict)
     uuid: str = field(default_factory=lambda: str(uuid4()))
@@ -117,6 +107,10 @@ class CompactionRequest:
     def problems(self) -> list[Problem]:
         """What the provider would refuse about the transcript."""
         return self.settings.rules.problems(self.ledger)
+
+    def needing(self, **limits: Any) -> CompactionRequest:
+        """Return the request with other values of ``need``."""
+        return replace(self, need=replace(self.need, **limits))
 
     def here(self) -> CompactionRequest:
         """Return the request for a compaction that is done here: what the server leaves out is in the list."""
@@ -218,14 +212,14 @@ class CompactionRequest:
         if self.resumed is not None:
             msg = "an earlier result stands in for the beginning of these messages: give the list that was returned"
             raise PlanError(msg)
-        return self._without_excess(of_span(self.costs(self.target), self.policy, start, stop))
+        return self._without_excess(of_span(self.costs(self.need.target), self.policy, start, stop))
 
     def _made(self, *, urgent: bool, weighs: bool = False) -> Plan:
         """Return the plan of the policy's stages without the pictures that the provider does not take."""
         plan = self._decide(urgent=urgent, weighs=weighs)
         made = self._without_excess(plan)
         over = made.tokens_after - plan.tokens_after
-        if self.room is None or over <= 0 or made.tokens_after <= self.room:
+        if self.need.room is None or over <= 0 or made.tokens_after <= self.need.room:
             return made
         # Notices in place of small pictures have more tokens than these: other messages make room for them.
         return self._without_excess(self._decide(urgent=urgent, less=over, weighs=weighs))
@@ -242,12 +236,12 @@ class CompactionRequest:
         settings = self.settings
         messages = self.inputs if self.resumed is None else self.resumed
         costs = self.costs(plan.target)
-        if self.most_bytes is not None:
+        if self.need.most_bytes is not None:
             after = bytes_after(costs, plan.edits)
-            before, most = self.ledger.request_bytes, self.most_bytes
+            before, most = self.ledger.request_bytes, self.need.most_bytes
             plan = replace(plan, bytes_before=before, bytes_after=after, bytes_limit=most)
         plan = without_excess(plan, messages, costs, self.problems, rules=settings.rules, counter=settings.counter)
-        return replace(plan, savings=saved(plan, costs, self.rates) if plan.edits else None)
+        return replace(plan, savings=saved(plan, costs, self.need.rates) if plan.edits and self.need.rates else None)
 
     def _mending(self, plan: Plan) -> Plan:
         """Return the plan with an edit that replaces the lone surrogates of the messages that stay."""
@@ -273,15 +267,14 @@ class CompactionRequest:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay; ``weighs`` bytes too."""
         from ..planning.decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
-        need = Need(
-            max(self.target - less, 1),
-            window=self.settings.model.window,
-            room=None if self.room is None else self.room - less,
-            most_bytes=self.most_bytes if weighs else None,
-            urgent=urgent or self.urgent,
-            rates=self.rates,
+        need = replace(
+            self.need,
+            target=max(self.need.target - less, 1),
+            room=None if self.need.room is None else self.need.room - less,
+            most_bytes=self.need.most_bytes if weighs else None,
+            urgent=urgent or self.need.urgent,
         )
-        return decide(self.costs(self.target - less), self.policy, need)
+        return decide(self.costs(self.need.target - less), self.policy, need)
 
     def costs(self, target: int) -> Costs:
         """Return the costs of the transcript, beside a summary for a target of these tokens."""

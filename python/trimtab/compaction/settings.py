@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ..ledger.columns import Ledger
     from ..models.model import WindowSource
-    from ..planning.plan import Plan
     from ..summarize import Writer
 
     Target = Callable[[Ledger], int]
@@ -169,16 +168,19 @@ class Settings:
         """Whether a server of Chat Completions reads ``cache_control`` for this model; OpenAI's own refuses it."""
         return not self.model.prompt.name.startswith("OpenAI")
 
-    def under(self, policy: Policy, counter: Counter | None = None, plan: Plan | None = None) -> Settings:
+    def under(self, policy: Policy, counter: Counter | None = None) -> Settings:
         """Return the settings with another policy and counter.
 
-        Without a counter, a policy without an estimate counts with the model's tokenizer. A plan that is to be applied
-        keeps the spans of the tag that it was made with.
+        Without a counter, a policy without an estimate counts with the model's tokenizer.
         """
-        if plan is not None and plan.keep_tag != policy.keep_tag:
-            policy = replace(policy, keep_tag=plan.keep_tag)
         counter = counter or (self.counter if policy.counter else self.model_counter)
         return replace(self, policy=policy, counter=counter)
+
+    def keeping(self, keep_tag: str) -> Settings:
+        """Return the settings with another tag: a plan keeps the spans of the tag that it was made with."""
+        if keep_tag == self.policy.keep_tag:
+            return self
+        return replace(self, policy=replace(self.policy, keep_tag=keep_tag))
 
     def lowered(self, window: int, fixed: int) -> Settings:
         """Return the settings with a refusal's window; at most half of what system and tools leave is for output."""

@@ -163,7 +163,7 @@ def ways_of(memory: Memory, call: Call) -> tuple[WayCost, ...]:
     """Return what each way to compact these messages costs; none where nothing can leave."""
     call = memory.resume(call)
     ledger, size = call.ledger, memory.look(call)
-    request = replace(memory.request(call), cleared=memory.server.cleared(ledger))
+    request = replace(memory.request(call, copies=False), cleared=memory.server.cleared(ledger))
     if not request.decide().edits:
         return ()
     known = memory.server.standing(ledger)

@@ -119,7 +119,7 @@ def _compacted(
             if made.ref is None and crowded and request.plan is None and made.outcome != "refused":
                 request = thinned(memory, call)  # the policy stopped: pictures leave nevertheless
                 continue
-            protects = request.room is None and not memory.policy.parity
+            protects = request.need.room is None and not memory.policy.parity
             if made.ref is None:
                 if danger and not crowded and protects and made.outcome != "refused":
                     request = rescue(memory, given, size)  # the policy's last step removed nothing

@@ -45,7 +45,8 @@ def automatic(memory: Memory, call: ReadCall, size: Size, policy: Policy) -> Com
     """Return a request by a policy's own stages."""
     target = memory.settings.target(*size.fixed)
     urgent = policy.trigger.endangers(size.terms) or policy.trigger.overflows(size.terms)
-    return replace(memory.request(call, policy=policy, target=lambda _: target, trigger="auto"), urgent=urgent)
+    settings = memory.settings.under(policy)
+    return memory.request(call, settings=settings, target=lambda _: target, trigger="auto").needing(urgent=urgent)
 
 
 def protecting(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
@@ -72,9 +73,9 @@ def rescue(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | No
     if room <= 0:
         return None
     policy, target = protective(memory.policy), target_within(memory.policy, room)
-    counter = memory.sizes.forecast.counters[0]
-    request = memory.request(call, policy=policy, counter=counter, target=lambda _: target, trigger="auto")
-    return replace(request, room=room)
+    settings = memory.settings.under(policy, memory.sizes.forecast.counters[0])
+    request = memory.request(call, settings=settings, target=lambda _: target, trigger="auto")
+    return request.needing(room=room)
 
 
 def asked(memory: Memory, call: ReadCall, terms: Terms, counted: int) -> Flow[Terms]:
@@ -111,8 +112,9 @@ def capped(memory: Memory, begun: Call, call: ReadCall, since: int) -> Flow[tupl
         return call, None
     from ..planning.decide import cap_results  # noqa: PLC0415 - loaded with the first plan
 
-    request = memory.request(call, policy=replace(policy, summarize=None, order=(), strategy=INGEST), trigger="auto")
-    plan = cap_results(request.costs(request.target), request.policy, since)
+    settings = memory.settings.under(replace(policy, summarize=None, order=(), strategy=INGEST))
+    request = memory.request(call, settings=settings, trigger="auto")
+    plan = cap_results(request.costs(request.need.target), request.policy, since)
     if not plan.edits:
         return call, None
     size, seen = memory.size(call), memory.verified
@@ -140,8 +142,8 @@ def paying(memory: Memory, call: ReadCall, size: Size) -> Flow[CompactionRequest
         return None
     yield Long()
     memory.next_prune_check = total + max(prune.min_gain, total) // LOOKS
-    policy = memory.policy.paying()
-    request = memory.request(call, policy=policy, target=lambda ledger: ledger.total, trigger="auto")
+    settings = memory.settings.under(memory.policy.paying())
+    request = memory.request(call, settings=settings, target=lambda ledger: ledger.total, trigger="auto")
     if memory.server.clearing is not None:
         request = replace(request, cleared=memory.server.cleared(request.ledger))
     plan = request.decide()
@@ -173,4 +175,4 @@ def thinned(memory: Memory, call: ReadCall) -> CompactionRequest:
     total = ledger.total
     about = (len(ledger), ledger.digest, ledger.provider, policy.name)
     plan = Plan((), total, total, total, "", *about, keep_tag=policy.keep_tag)
-    return memory.request(call, policy=policy, plan=plan, trigger="auto")
+    return memory.request(call, settings=memory.settings.under(policy), plan=plan, trigger="auto")

@@ -17,6 +17,7 @@ from ..messages.types import whole_calls
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
 from ..planning.pins import flagged, marks, pinned
+from ..planning.plan import Need
 from .call import Call, Fitted, ReadCall, Size, When
 from .on_server import OnServer
 from .own import OwnMessages
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
     from ..compaction.view import View
-    from ..counting.counter import Counter
     from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, Message, MessageT
@@ -335,30 +335,31 @@ class Memory:
         self,
         call: Call,
         *,
-        policy: Policy | None = None,
-        counter: Counter | None = None,
+        settings: Settings | None = None,
         target: Target | None = None,
         plan: Plan | None = None,
         trigger: Cause = "manual",
+        copies: bool = True,
     ) -> CompactionRequest:
         """Return a request to compact these messages, whatever the trigger says.
 
         Args:
             call: the call; messages that were read by the same counter are not read again.
-            policy: the policy that decides; None for the session's.
-            counter: counts the messages; None for the policy's.
+            settings: with the policy and the counter that decide; None for the session's.
             target: tokens of messages to reach; None for the policy's target.
             plan: a plan that was made before; None decides.
             trigger: ``manual`` or ``auto``.
+            copies: whether the caller may add to its list before all is done; False for a request that only decides.
 
         Raises:
             PlanError: the plan is of another transcript.
         """
         from ..compaction.request import CompactionRequest  # noqa: PLC0415 - loaded with the first plan
 
-        settings = self.settings.under(policy or self.policy, counter, plan)
+        settings = settings or self.settings.under(self.policy)
+        settings = settings if plan is None else settings.keeping(plan.keep_tag)
         given = call.messages if call.given is None else call.given
-        taken = tuple(given) if isinstance(given, list | tuple) else given
+        taken = tuple(given) if copies and isinstance(given, list | tuple) else given
         inputs, ledger, origin, resumed = self._read_for(call, taken, settings)
         messages = inputs if resumed is None else resumed
         if plan is not None and plan.digest != ledger.digest:
@@ -368,12 +369,18 @@ class Memory:
         pins, summaries = self.policy.keep.flags()
         own, fillers = self.own.summaries(ledger, messages), self.own.fillers(ledger)
         known = {*ledger.find(set(self.own.texts)), *flagged(messages, summaries), *own}
+        need = Need(
+            target(ledger) if target else settings.budget(*fixed).target,
+            window=settings.model.window,
+            most_bytes=settings.most_bytes(ledger.provider, self.sizes.system_and_tools.bytes(call)),
+            rates=self.rates(),
+        )
         return CompactionRequest(
             settings=settings,
             given=given,
             inputs=inputs,
             ledger=ledger,
-            target=target(ledger) if target else settings.budget(*fixed).target,
+            need=need,
             fixed=sum(fixed),
             cached=self.sizes.forecast.cached(ledger),
             pins=self._pinned(ledger, messages, pins, {*known, *fillers}),
@@ -386,9 +393,7 @@ class Memory:
             unasked=self.rounds.unasked(trigger),
             turn=self.rounds.turn,
             origin=origin,
-            rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
-            most_bytes=settings.most_bytes(ledger.provider, self.sizes.system_and_tools.bytes(call)),
         )
 
     def _read_for(
@@ -431,8 +436,8 @@ class Memory:
         from ..compaction.summary import offered  # noqa: PLC0415 - a session that compacts nothing needs no summary
 
         request = self.request(self.resumed(call))
-        target = min(request.target, max(request.ledger.total // 10, 1))
-        zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
+        target = min(request.need.target, max(request.ledger.total // 10, 1))
+        zone = request.needing(target=target).decide().zone() if len(request.ledger) else None
         if self.settings.summarizer == "offline" or not isinstance(zone, Summarize):
             return []
         found = offered(request, zone)
@@ -444,11 +449,11 @@ class Memory:
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
         call = self.resumed(call)
-        request, trigger = self.request(call), self.policy.trigger
+        request, trigger = self.request(call, copies=False), self.policy.trigger
         terms = self.look(call if isinstance(call, ReadCall) else self.read(call)).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
         window = self.settings.model.window
-        groups, tokens = grouped(costs, self.policy, window=window, target=request.target)
+        groups, tokens = grouped(costs, self.policy, window=window, target=request.need.target)
         return Stats(
             self.settings.session,
             groups,
@@ -462,7 +467,9 @@ class Memory:
         """Return the messages with old results pruned."""
         from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
 
-        request = replace(self.request(Call(messages), policy=self.policy.pruning()), most_bytes=None)
+        request = self.request(Call(messages), settings=self.settings.under(self.policy.pruning())).needing(
+            most_bytes=None
+        )
         made, plan = [*request.messages], request.decide()
         if plan.edits:
             counter, known = self.settings.counter, frozenset(request.fillers)

@@ -216,7 +216,7 @@ def put_back(memory: Memory, begun: Call, call: ReadCall) -> Flow[ReadCall]:
         return call
     server.clearing = None
     request = memory.request(call, trigger="auto")
-    head, kept = request.costs(request.target).head, _kept(request, owner)
+    head, kept = request.costs(request.need.target).head, _kept(request, owner)
     skips = ledger.provider != "anthropic"  # the user's words are read there too, and stay; the rest may leave
     said = [n for n in range(owner) if skips and ledger.role[n] in {Role.SYSTEM, Role.USER} and n not in kept]
     if not kept and not (skips and len(said) < owner):

@@ -332,7 +332,7 @@ class Session:
         if span is not None:
             check_span(span, len(messages), target_tokens, target_share)
         call = self._memory.resumed(_call(messages, system, tools))
-        request = self._memory.request(call, target=target_of(target_tokens, target_share))
+        request = self._memory.request(call, target=target_of(target_tokens, target_share), copies=False)
         request.check()
         return request.decide() if span is None else request.of_span(*span)
 

@@ -91,7 +91,7 @@ def _below(
         for policy, most in ((lasting(memory.policy), None), (protects, room), (protects, target)):
             own = scan(call.messages, counter, memory.settings.provider, memory.settings.model.provider).total
             request = _request(memory, call, policy, target, own)
-            request = replace(request, room=most)
+            request = request.needing(room=most)
             least, floor = _expected(request, own)
             if least > room:
                 continue
@@ -247,7 +247,8 @@ def _request(memory: Memory, call: Call, policy: Policy, target: int, own: int) 
     def in_own_count(ledger: Ledger) -> int:
         return max(target * ledger.total // max(own, 1), 1)
 
-    return replace(memory.request(call, policy=policy, target=in_own_count, trigger="auto"), urgent=True)
+    settings = memory.settings.under(policy)
+    return memory.request(call, settings=settings, target=in_own_count, trigger="auto").needing(urgent=True)
 
 
 def _expected(request: CompactionRequest, own: int) -> tuple[int, str]:
