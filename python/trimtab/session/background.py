@@ -25,7 +25,7 @@ from ..events import Refused
 from ..messages.objects import InputMessages
 from ..planning.edits import Summarize
 from ..summarize.drive import AwaitableError
-from .fit import automatic
+from .goals import by_policy
 from .standin import StandIn
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ class Swapped:
     done: Compaction[Any]
 
 
-def beside(memory: Memory, call: ReadCall, size: Size, when: When, *, danger: bool) -> Flow[tuple[Swapped | None, str]]:
+def in_background(
+    memory: Memory, call: ReadCall, size: Size, when: When, *, danger: bool
+) -> Flow[tuple[Swapped | None, str]]:
     """Start a summary in the background, or put a finished one in its place.
 
     Args:
@@ -107,7 +109,7 @@ def _start(memory: Memory, call: ReadCall, size: Size) -> Flow[str]:
     if memory.rests():
         return ""
     background.above, background.reason = size.prompt + size.prompt // GROWTH, ""
-    request = automatic(memory, call, size, memory.policy)
+    request = by_policy(memory, call, size, memory.policy)
     plan = request.decide()
     if not isinstance(plan.zone(), Summarize):
         return ""

@@ -18,7 +18,7 @@ from ..compaction.result import REFUSED
 from ..errors import MessageError, SummaryError
 from ..messages.objects import InputMessages
 from ..planning.due import due, pressure
-from .fit import asked, capped, rescue, thinned, too_heavy, wanted
+from .goals import ask_provider, cap_new_results, request_for, to_floor, too_many_bytes, without_excess
 from .memory import Verified
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def next_input(memory: Memory, call: Call, when: When, turn: int | None) -> Flow
     policy, done, waits = memory.settings.policy, None, ""
     trigger, cap = policy.trigger, policy.ingest
     if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(call.ledger):
-        call, done = yield from capped(memory, begun, call, since)
+        call, done = yield from cap_new_results(memory, begun, call, since)
     size, estimate = memory.sizes.size(memory.settings, call), policy.counter
     if estimate is not None and estimate.asks and memory.settings.count_with is not None:
         size = yield from _asked(memory, call, size, when)
     if trigger.background and trigger.auto and trigger.nears(size.terms):
-        call, size, done, waits = yield from _beside(memory, call, when, size, done)
+        call, size, done, waits = yield from _in_background(memory, call, when, size, done)
     size = memory.server.less(policy, size, call.ledger) if asks else size
     pressed = size.pressure
     request, reason = yield from _due(memory, call, when, size, passes=waits)
@@ -64,13 +64,13 @@ def next_input(memory: Memory, call: Call, when: When, turn: int | None) -> Flow
         if server is not None:
             return memory.fitted(call, call.ledger.provider, None, "; ".join(server.does), server)
     if request is None and crowded:
-        request, reason = thinned(memory, call), ""
+        request, reason = without_excess(memory, call), ""
     if request is not None:
         call, size, made, reason = yield from _compacted(memory, call, size, request, reason, crowded=crowded)
         if made is not None:
             done, pressed = made, size.pressure
     if pressed.is_past_bytes and not policy.parity and not reason.startswith(REFUSED):
-        raise call.located(too_heavy(size, len(call.messages), reason))
+        raise call.located(too_many_bytes(size, len(call.messages), reason))
     memory.edited |= done is not None
     if memory.rounds.pressed and (rest := memory.rounds.rest(size, reason)) is not None:
         yield rest
@@ -117,12 +117,12 @@ def _compacted(
                 made = yield from memory.compact(request, size)
             reason = not_due or made.reason
             if made.ref is None and crowded and request.plan is None and made.outcome != "refused":
-                request = thinned(memory, call)  # the policy stopped: pictures leave nevertheless
+                request = without_excess(memory, call)  # the policy stopped: pictures leave nevertheless
                 continue
             protects = request.need.room is None and not memory.policy.parity
             if made.ref is None:
                 if danger and not crowded and protects and made.outcome != "refused":
-                    request = rescue(memory, given, size)  # the policy's last step removed nothing
+                    request = to_floor(memory, given, size)  # the policy's last step removed nothing
                     continue
                 break
             done = made
@@ -131,7 +131,7 @@ def _compacted(
             danger = size.pressure.is_danger
             if not (protects and danger):
                 break
-            request = rescue(
+            request = to_floor(
                 memory, given, size
             )  # from the caller's list, so that the ref of what goes out restores that
     except SummaryError as error:
@@ -147,7 +147,7 @@ def _asked(memory: Memory, call: ReadCall, size: Size, when: When) -> Flow[Size]
     policy = memory.policy
     if not policy.trigger.auto or when not in policy.trigger.when:
         return size
-    terms = yield from asked(memory, call, size.terms, size.terms.messages)
+    terms = yield from ask_provider(memory, call, size.terms, size.terms.messages)
     pressed = pressure(policy, terms, size.prompt, size.bytes, size.bytes_limit)
     return replace(size, terms=terms, pressure=pressed)
 
@@ -158,14 +158,14 @@ def _explained(size: Size, reason: str) -> str:
     return reason if told else f"{reason}; {size.beside_messages}"
 
 
-def _beside(
+def _in_background(
     memory: Memory, call: ReadCall, when: When, size: Size, done: Compaction[Any] | None
 ) -> Flow[tuple[ReadCall, Size, Compaction[Any] | None, str]]:
     """Look after the summary in the background; return the call, its size, the compaction, and why no other is due."""
-    from .background import beside  # noqa: PLC0415 - loaded with the first summary in the background
+    from .background import in_background  # noqa: PLC0415 - loaded with the first summary in the background
 
     yield Long()
-    swapped, waits = yield from beside(memory, call, size, when, danger=size.pressure.is_danger)
+    swapped, waits = yield from in_background(memory, call, size, when, danger=size.pressure.is_danger)
     if swapped is None:
         return call, size, done, waits
     size = memory.size(swapped.call)
@@ -194,7 +194,7 @@ def _due(
         return None, reason
     if goal == "wait":
         return None, memory.rounds.wait(rests)
-    request = yield from wanted(memory, call, size, goal)
+    request = yield from request_for(memory, call, size, goal)
     if request is None and goal in {"within_budget", "within_bytes"}:
         reason = f"system text and tools have {size.beside:,} tokens"
     return request, reason

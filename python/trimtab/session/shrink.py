@@ -9,7 +9,7 @@ from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize
 from ..planning.protection import SHARE, lasting, protective
-from .fit import automatic, rescue, thinned
+from .goals import by_policy, to_floor, without_excess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,9 +167,9 @@ def _below_bytes(
         return f"{why}; system text and tools alone have more"
     size, floor = memory.size(call), ""
     tries: tuple[Callable[[], CompactionRequest | None], ...] = (
-        lambda: thinned(memory, call),
-        lambda: automatic(memory, call, size, lasting(memory.policy)),
-        lambda: rescue(memory, call, size),
+        lambda: without_excess(memory, call),
+        lambda: by_policy(memory, call, size, lasting(memory.policy)),
+        lambda: to_floor(memory, call, size),
     )
     with memory.alone():
         for make in tries:

@@ -1,4 +1,4 @@
-"""The requests for a compaction that is due: by the policy's stages, or by those that all policies share."""
+"""The request for each goal of a compaction: by the policy's stages, or by those that all policies share."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ INGEST = "ingest"
 """Strategy of a cut of new results, for events and the history."""
 
 
-def wanted(memory: Memory, call: ReadCall, size: Size, goal: Goal) -> Flow[CompactionRequest | None]:
+def request_for(memory: Memory, call: ReadCall, size: Size, goal: Goal) -> Flow[CompactionRequest | None]:
     """Return the request for what is due; None where nothing can leave, or nothing pays."""
     if goal == "prune_if_cheaper":
-        return (yield from paying(memory, call, size))
+        return (yield from prune_if_cheaper(memory, call, size))
     yield Long()
-    if goal == "within_bytes" and (request := lightened(memory, call)) is not None:
+    if goal == "within_bytes" and (request := within_bytes(memory, call)) is not None:
         return request
     if goal in {"within_budget", "within_bytes"}:
-        return protecting(memory, call, size)
-    return automatic(memory, call, size, memory.policy.pruning() if goal == "prune" else memory.policy)
+        return within_budget(memory, call, size)
+    return by_policy(memory, call, size, memory.policy.pruning() if goal == "prune" else memory.policy)
 
 
-def automatic(memory: Memory, call: ReadCall, size: Size, policy: Policy) -> CompactionRequest:
+def by_policy(memory: Memory, call: ReadCall, size: Size, policy: Policy) -> CompactionRequest:
     """Return a request by a policy's own stages."""
     target = memory.settings.target(*size.fixed)
     urgent = policy.trigger.endangers(size.terms) or policy.trigger.overflows(size.terms)
@@ -49,23 +49,23 @@ def automatic(memory: Memory, call: ReadCall, size: Size, policy: Policy) -> Com
     return memory.request(call, settings=settings, target=lambda _: target, trigger="auto").needing(urgent=urgent)
 
 
-def protecting(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
+def within_budget(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
     """Return the request for a prompt in danger: by the policy's stages if they suffice, else by the shared ones.
 
     None if system text and tools leave no tokens for messages.
     """
     from ..planning.protection import lasting  # noqa: PLC0415 - loaded with the first plan
 
-    least = rescue(memory, call, size)
+    least = to_floor(memory, call, size)
     if least is None or not len(least.ledger):
         return least
-    own = automatic(memory, call, size, lasting(memory.policy))
+    own = by_policy(memory, call, size, lasting(memory.policy))
     plan = own.decide()
     fits = plan.edits and not plan.stays_heavy and least.tokens_after(plan) <= size.room
     return replace(own, plan=plan) if fits else least
 
 
-def rescue(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
+def to_floor(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | None:
     """Return the request that leaves at most what the input budget holds, by the model's counter."""
     from ..planning.protection import protective, target_within  # noqa: PLC0415 - loaded with the first plan
 
@@ -78,7 +78,7 @@ def rescue(memory: Memory, call: ReadCall, size: Size) -> CompactionRequest | No
     return request.needing(room=room)
 
 
-def asked(memory: Memory, call: ReadCall, terms: Terms, counted: int) -> Flow[Terms]:
+def ask_provider(memory: Memory, call: ReadCall, terms: Terms, counted: int) -> Flow[Terms]:
     """Return the terms with the messages as the counting endpoint counts them; unchanged if it fails."""
     try:
         request = request_of(memory.settings, call.messages)
@@ -90,7 +90,9 @@ def asked(memory: Memory, call: ReadCall, terms: Terms, counted: int) -> Flow[Te
     return replace(terms, messages=found.answered)
 
 
-def capped(memory: Memory, begun: Call, call: ReadCall, since: int) -> Flow[tuple[ReadCall, Compaction[Any] | None]]:
+def cap_new_results(
+    memory: Memory, begun: Call, call: ReadCall, since: int
+) -> Flow[tuple[ReadCall, Compaction[Any] | None]]:
     """Cut the results behind message ``since`` that are larger than the policy's cap; archive them whole.
 
     Args:
@@ -132,7 +134,7 @@ def capped(memory: Memory, begun: Call, call: ReadCall, since: int) -> Flow[tupl
     return resumed, made
 
 
-def paying(memory: Memory, call: ReadCall, size: Size) -> Flow[CompactionRequest | None]:
+def prune_if_cheaper(memory: Memory, call: ReadCall, size: Size) -> Flow[CompactionRequest | None]:
     """Return the request that prunes what costs less to remove than to send again; None while nothing does."""
     prune, total = memory.policy.prune, size.terms.messages
     cold = memory.rates().cold
@@ -150,14 +152,14 @@ def paying(memory: Memory, call: ReadCall, size: Size) -> Flow[CompactionRequest
     return replace(request, plan=plan) if plan.edits else None
 
 
-def lightened(memory: Memory, call: ReadCall) -> CompactionRequest | None:
+def within_bytes(memory: Memory, call: ReadCall) -> CompactionRequest | None:
     """Return the request that removes old pictures and nothing else, if the rest has few enough bytes; else None."""
-    request = thinned(memory, call)
+    request = without_excess(memory, call)
     plan = request.decide()
     return replace(request, plan=plan) if plan.edits and not plan.stays_heavy else None
 
 
-def too_heavy(size: Size, messages: int, reason: str) -> MessageError:
+def too_many_bytes(size: Size, messages: int, reason: str) -> MessageError:
     """Return the error of a request that has too many bytes whatever leaves."""
     words = f"request_too_large: Request exceeds the maximum size: {size.bytes:,} bytes > {size.bytes_limit:,} bytes"
     last = max(messages - 1, 0)
@@ -167,7 +169,7 @@ def too_heavy(size: Size, messages: int, reason: str) -> MessageError:
     )
 
 
-def thinned(memory: Memory, call: ReadCall) -> CompactionRequest:
+def without_excess(memory: Memory, call: ReadCall) -> CompactionRequest:
     """Return the request that removes the pictures and lone surrogates that the provider does not take, no more."""
     from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
 
