@@ -17,8 +17,8 @@ import model_ends
 from model_ends import PAGES, ROOT, defaults, end_of, first_days, is_preset, named
 from support import models
 from trimtab.models import ModelId
+from trimtab.models.catalog import own_rows
 from trimtab.models.model import retired
-from trimtab.models.table import CLAUDE, OPENAI
 
 DAY = dt.date(2026, 11, 25)
 
@@ -49,7 +49,7 @@ def test_defaults_are_models_of_our_own_table_that_have_not_ended() -> None:
     names = [name for place in defaults().values() for name in place]
     assert len(names) >= 7
     assert not ended(names)
-    assert {ModelId.of(name).name for name in names} <= {*CLAUDE, *OPENAI}
+    assert {ModelId.of(name).name for name in names} <= {*own_rows()}
 
 
 def test_the_last_days_of_an_sdk_are_read_as_it_writes_them() -> None:
