@@ -178,11 +178,11 @@ def _log(archive: SqlArchive, options: argparse.Namespace) -> int:
 def _not_archived(options: argparse.Namespace) -> list[Receipt]:
     """Return what the hooks noted and the default archive does not have yet."""
     from ..adapters.claude_code.archiving import noted
-    from ..adapters.claude_code.receipts import waiting
+    from ..adapters.claude_code.store import note_files
 
     if options.archive:
         return []
-    found = (each for path in waiting() for each in noted(path))
+    found = (each for path in note_files() for each in noted(path))
     return [each for each in found if options.session in (None, each.session)]
 
 
