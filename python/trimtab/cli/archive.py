@@ -18,11 +18,10 @@ from .._repr import one_line
 from ..errors import ArchiveError
 from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
+from .originals import full_ref, short_refs, who, words
 from .output import many, plain, print_answer, print_note
 from .progress import Progress
-from .refs import full_ref, short_refs
 from .terminal import Styled, crop, width_of
-from .words import who, words
 
 if TYPE_CHECKING:
     from ..archive import ArchivedCompaction, Original, Overview, Receipt, SqlArchive, Totals
