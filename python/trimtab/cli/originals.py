@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._repr import one_line
 from ..archive.names import given_name, may_read
-from ..archive.sql.words import texts_in
+from ..archive.sql.codec import texts_in
 from ..errors import ArchiveError
 from .input import model_of
 
