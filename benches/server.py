@@ -19,7 +19,7 @@ from tiktoken_ext import openai_public
 
 import trimtab
 from trimtab._core import Counter
-from trimtab.models.prices import priced
+from trimtab.models.model import priced
 from trimtab.validity import parameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

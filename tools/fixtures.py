@@ -15,7 +15,7 @@ from typing import Any
 
 import trimtab
 from trimtab.archive import SqliteArchive
-from trimtab.archive.sql.migrate import migrations
+from trimtab.archive.sql.statements import migrations
 from trimtab.session import state
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "fixtures"

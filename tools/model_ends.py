@@ -33,6 +33,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
     *(path for folder in ("python", "examples", "evals") for path in sorted((ROOT / folder).rglob("*.py"))),
+    *sorted((ROOT / "python" / "trimtab" / "policies").glob("*.toml")),
 ]
 
 NOTICE = dt.timedelta(days=14)
@@ -40,7 +41,7 @@ NOTICE = dt.timedelta(days=14)
 
 RECOMMENDS = re.compile(
     r"""(?:Compactor|for_model|Model\.named|Anthropic|OpenAI)\(\s*["']([a-z][\w.:/\[\]-]+)["']"""
-    r"""|\bmodel=["']([a-z][\w.:/\[\]-]+)["']|--(?:summarizer-)?model[ =]([a-z][\w.:/-]+)"""
+    r"""|\bmodel ?= ?["']([a-z][\w.:/\[\]-]+)["']|--(?:summarizer-)?model[ =]([a-z][\w.:/-]+)"""
 )
 """An id in a call, or in an option of the command line."""
 
@@ -56,7 +57,7 @@ def named(page: Path) -> list[str]:
 
 def is_preset(page: Path) -> bool:
     """Return whether a page is a preset: it keeps the model of the document it follows, and ``RETIRED`` replaces it."""
-    return page.parent.name == "policies" and page.suffix == ".py"
+    return page.parent.name == "policies" and page.suffix == ".toml"
 
 
 def defaults() -> dict[str, list[str]]:

@@ -206,7 +206,7 @@ def _check(table: str, rows: list[Given], why_not: Callable[[Given, Model], str]
 def _why_not_litellm(given: Given, model: Model) -> str:
     if (model.input_limit or model.window) > (given.row.input_limit or given.row.window):
         return "LARGER"
-    ours = "a row of our own (models/table.py)" if model.source == "table" else None
+    ours = "a row of our own (models/own.tsv)" if model.source == "table" else None
     return ours or ("the smallest of rows that are one" if model.known else "assumed, as the id names no host")
 
 
@@ -217,7 +217,7 @@ def _why_not_genai(litellm: list[Given]) -> Callable[[Given, Model], str]:
         ours = first.get((given.row.host, given.row.key))
         if ours and (ours.input_limit or ours.window) == (model.input_limit or model.window):
             return "LiteLLM has this number"
-        return "a row of our own (models/table.py), or the maker's" if model.known else "ASSUMED"
+        return "a row of our own (models/own.tsv), or the maker's" if model.known else "ASSUMED"
 
     return why_not
 

@@ -18,8 +18,8 @@ from crewai import Crew, Task
 import trimtab
 from support.agent_crewai import Chat, agent, look
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, run_page
-from trimtab.adapters.conversation import Conversation
 from trimtab.adapters.crewai import compactor_of, wrap
+from trimtab.adapters.sessions import Conversation
 
 CALL = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}

@@ -17,8 +17,8 @@ import model_ends
 from model_ends import PAGES, ROOT, defaults, end_of, first_days, is_preset, named
 from support import models
 from trimtab.models import ModelId
+from trimtab.models.catalog import own_rows
 from trimtab.models.model import retired
-from trimtab.models.table import CLAUDE, OPENAI
 
 DAY = dt.date(2026, 11, 25)
 
@@ -49,7 +49,7 @@ def test_defaults_are_models_of_our_own_table_that_have_not_ended() -> None:
     names = [name for place in defaults().values() for name in place]
     assert len(names) >= 7
     assert not ended(names)
-    assert {ModelId.of(name).name for name in names} <= {*CLAUDE, *OPENAI}
+    assert {ModelId.of(name).name for name in names} <= {*own_rows()}
 
 
 def test_the_last_days_of_an_sdk_are_read_as_it_writes_them() -> None:
@@ -100,7 +100,7 @@ def test_of_two_last_days_the_first_counts_and_a_name_lives_as_long_as_its_last_
 
 
 def test_what_ends_within_the_notice_is_named_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page, preset = tmp_path / "page.md", tmp_path / "policies" / "preset.py"
+    page, preset = tmp_path / "page.md", tmp_path / "policies" / "preset.toml"
     preset.parent.mkdir()
     for path in (page, preset):
         path.write_text('cm = Compactor("claude-a-20260101", model="gpt-b")\n')
@@ -118,5 +118,5 @@ def test_what_ends_within_the_notice_is_named_with_its_place(tmp_path: Path, mon
     ]
     assert told({"gpt-b": later}) == []
     assert told({"gpt-b": DAY - dt.timedelta(days=1)})[2:] == [
-        "models/table.py: RETIRED lacks gpt-b of preset.py, which ended on 2026-11-24"
+        "models/table.py: RETIRED lacks gpt-b of preset.toml, which ended on 2026-11-24"
     ]

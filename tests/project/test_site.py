@@ -22,7 +22,7 @@ import trimtab
 from support.command import commands
 from trimtab import archive, config, errors, events, policies
 from trimtab.cli import parser
-from trimtab.summarize.load import KEYS, SECTION
+from trimtab.summarize.named import KEYS, SECTION
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from trimtab.archive import Record, SqliteArchive, open_archive
-from trimtab.archive.sql.migrate import migrations
+from trimtab.archive.sql.statements import migrations
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,18 +25,16 @@ from agent_framework import (
     tool,
 )
 
-from ..counting.counter import Counter
 from ..messages.frameworks import origin
-from ..session.compactor import Compactor
 from .mirror import mirrored, returned, text_of
-from .sessions import Sessions, opening
+from .sessions import Adapter, Conversation, Sessions, counter_of, opening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from ..models.model import Model
     from ..session.call import Fitted
-    from .conversation import Conversation
+    from ..session.compactor import Compactor
 
 PROVIDER: Final = "anthropic"
 """The shape of the messages, whatever the provider of the model."""
@@ -51,7 +49,7 @@ STATE = "trimtab"
 """Key of the state in that of the agent's session."""
 
 
-class CompactionChatMiddleware(ChatMiddleware):
+class CompactionChatMiddleware(Adapter, ChatMiddleware):
     """Keeps the messages of each model call of an agent inside the model's context window.
 
     Instructions and tools count. A call that the provider refuses as too long is repeated with a smaller list. The
@@ -69,11 +67,6 @@ class CompactionChatMiddleware(ChatMiddleware):
     def __init__(self, model: str | Model | Compactor, **options: Any) -> None:
         """Make the Compactor where none was given."""
         self.sessions = Sessions(model, options, PROVIDER)
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
         """Call the model with messages that fit."""
@@ -113,7 +106,7 @@ class CompactionChatMiddleware(ChatMiddleware):
         return self.sessions.of(session.session_id, session.state.get(STATE))
 
 
-class FittingStrategy:
+class FittingStrategy(Adapter):
     """A strategy of the framework that keeps a list of messages inside the model's context window, in place.
 
     Messages that leave are marked as excluded, as the framework's own strategies do; the summary stands behind them. An
@@ -141,11 +134,6 @@ class FittingStrategy:
         """Make the Compactor where none was given."""
         self.sessions = Sessions(model, options, PROVIDER)
         self._instructions, self._tools = instructions, [*map(_tool, tools)] or None
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Make the messages that are not excluded fit; return whether one was excluded, edited or added."""
@@ -220,7 +208,7 @@ class ExactTokenizer:
 
     def __init__(self, model: str | Model | Compactor) -> None:
         """Take the model's vocabulary."""
-        self._counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+        self._counter = counter_of(model)
 
     def count_tokens(self, text: str) -> int:
         """Return the tokens of a text."""

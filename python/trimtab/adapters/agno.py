@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from base64 import b64encode
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agno.models.message import Message
@@ -15,14 +16,13 @@ from agno.models.message import Message
 from ..counting.counter import count as counting
 from ..session.compactor import Compactor
 from .mirror import PROVIDER, mirrored, returned, text_of
-from .sessions import Sessions, opening
+from .sessions import Conversation, Sessions, opening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from ..models.model import Model
     from ..session.call import Fitted
-    from .conversation import Conversation
 
 M = TypeVar("M")
 
@@ -94,21 +94,14 @@ class _Guard:
     def invoke(self, messages: list[Any], **options: Any) -> Any:
         """Call the model."""
         conversation, plain, tools = self._calling(messages, options)
-
-        def send(fitted: Fitted[Any]) -> Any:
-            return self._chat.invoke(messages=_back(plain, messages, fitted), **options)
-
-        response = conversation.call(send, plain, tools=tools)
+        response = conversation.call(partial(_sent, self._chat.invoke, plain, messages, options), plain, tools=tools)
         self._record(conversation, response)
         return response
 
     async def ainvoke(self, messages: list[Any], **options: Any) -> Any:
         """Call the model without blocking the event loop."""
         conversation, plain, tools = self._calling(messages, options)
-
-        async def send(fitted: Fitted[Any]) -> Any:
-            return await self._chat.ainvoke(messages=_back(plain, messages, fitted), **options)
-
+        send = partial(_sent, self._chat.ainvoke, plain, messages, options)
         response = await conversation.acall(send, plain, tools=tools)
         self._record(conversation, response)
         return response
@@ -118,7 +111,7 @@ class _Guard:
         conversation, plain, tools = self._calling(messages, options)
 
         def send(fitted: Fitted[Any]) -> tuple[Any, Iterator[Any]]:
-            stream = iter(self._chat.invoke_stream(messages=_back(plain, messages, fitted), **options))
+            stream = iter(_sent(self._chat.invoke_stream, plain, messages, options, fitted))
             return next(stream, END), stream
 
         response, stream = conversation.call(send, plain, tools=tools)
@@ -132,7 +125,7 @@ class _Guard:
         conversation, plain, tools = self._calling(messages, options)
 
         async def send(fitted: Fitted[Any]) -> tuple[Any, AsyncIterator[Any]]:
-            stream = aiter(self._chat.ainvoke_stream(messages=_back(plain, messages, fitted), **options))
+            stream = aiter(_sent(self._chat.ainvoke_stream, plain, messages, options, fitted))
             return await anext(stream, END), stream
 
         response, stream = await conversation.acall(send, plain, tools=tools)
@@ -158,9 +151,12 @@ class _Guard:
         conversation.record({"input_tokens": usage.input_tokens + cached, "output_tokens": usage.output_tokens})
 
 
-def _back(plain: list[Any], messages: list[Any], fitted: Fitted[Any]) -> list[Any]:
-    """Return the messages of a call; the given list where nothing was compacted."""
-    return messages if fitted.messages is plain else returned(plain, fitted.messages, _change, _make)
+def _sent(
+    method: Callable[..., Any], plain: list[Any], messages: list[Any], options: Mapping[str, Any], fitted: Fitted[Any]
+) -> Any:
+    """Return what a method of the model returns for messages that fit: the given list where nothing was compacted."""
+    fits = messages if fitted.messages is plain else returned(plain, fitted.messages, _change, _make)
+    return method(messages=fits, **options)
 
 
 def _read(message: Any) -> dict[str, Any]:

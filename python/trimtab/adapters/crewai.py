@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..counting.counter import count
 from .mirror import PROVIDER
-from .sessions import Sessions, opening
+from .sessions import Conversation, Sessions, opening
 
 if TYPE_CHECKING:
     from ..models.model import Model
     from ..session.call import Fitted
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 L = TypeVar("L")
 

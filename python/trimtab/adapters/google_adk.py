@@ -14,14 +14,11 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai.types import Content, Part
 
-from ..counting.counter import Counter
 from ..errors import OverflowedError
 from ..messages.objects import plain
-from ..session.compactor import Compactor
 from ..summarize.ask import Ask
 from ..summarize.offline import offline
-from .conversation import RETRIES, refusal_in
-from .sessions import Sessions
+from .sessions import RETRIES, Adapter, Conversation, Sessions, counter_of, refusal_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from google.adk.tools import BaseTool, ToolContext
 
     from ..models.model import Model
-    from .conversation import Conversation
+    from ..session.compactor import Compactor
 
 STATE = "trimtab:"
 """Beginning of the keys of the session's state, before the agent's name."""
@@ -41,7 +38,7 @@ CREDENTIAL = "adk_request_credential"
 """Name of the call by which ADK asks for a credential, which its answer has in it."""
 
 
-class CompactionPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
+class CompactionPlugin(Adapter, BasePlugin):  # type: ignore[misc, unused-ignore]
     """Keeps the requests of every agent of an app inside the model's context window.
 
     System instruction and tools count. A call that the provider refuses as too long is repeated with a smaller request.
@@ -61,11 +58,6 @@ class CompactionPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         super().__init__(name="trimtab")
         self.sessions = Sessions(model, options, "gemini")
         self._whole: dict[str, Sequence[Any]] = {}  # by conversation, the contents of the call that is under way
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Put contents that fit into the request."""
@@ -145,7 +137,7 @@ class EventsSummarizer(BaseEventsSummarizer):  # type: ignore[misc, unused-ignor
 
     def __init__(self, model: str | Model | Compactor, *, max_tokens: int = 4_000) -> None:
         """Take the model's vocabulary."""
-        self._counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+        self._counter = counter_of(model)
         self._most = max_tokens
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:

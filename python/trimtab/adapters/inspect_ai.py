@@ -23,14 +23,13 @@ from pydantic import TypeAdapter
 from ..messages.types import Charged, Transcript
 from ..session.overflow import is_overflow
 from .mirror import PROVIDER, call, mirrored, returned, text_of
-from .sessions import Sessions
+from .sessions import Adapter, Conversation, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..models.model import Model
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 KEY = "trimtab"
 """Beginning of the keys of the sample's store, key of a message's metadata, and mark of our summaries."""
@@ -44,7 +43,7 @@ SHARE = 0.6
 MESSAGE: TypeAdapter[Any] = TypeAdapter(ChatMessage)
 
 
-class CompactionTrimtab(CompactionStrategy):  # type: ignore[misc, unused-ignore]
+class CompactionTrimtab(Adapter, CompactionStrategy):  # type: ignore[misc, unused-ignore]
     """Compacts an agent's messages, for ``react(compaction=...)`` and ``compaction(...)`` of Inspect.
 
     System text, tools and the sample's input stay, and count. The usage of the last call is recorded, and a refused
@@ -66,11 +65,6 @@ class CompactionTrimtab(CompactionStrategy):  # type: ignore[misc, unused-ignore
         self._answered: set[str | None] = set()  # the refused calls that a compaction has answered
         budget = self.compactor.budget()
         super().__init__(type="summary", threshold=budget.trigger + budget.fixed, memory=memory)
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     @property
     def threshold(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypeVar
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -18,16 +18,18 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from ..counting.counter import Counter, overhead, scan
-from ..session.compactor import Compactor
-from .sessions import Sessions, opening
+from ..counting.counter import overhead, scan
+from .sessions import Adapter, Conversation, Sessions, counter_of, opening
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from ..models.model import Model
     from ..session.call import Fitted
-    from .conversation import Conversation
+    from ..session.compactor import Compactor
+
+
+T = TypeVar("T")
 
 
 class CompactionState(AgentState[Any]):
@@ -36,7 +38,7 @@ class CompactionState(AgentState[Any]):
     trimtab: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
 
 
-class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
+class CompactionMiddleware(Adapter, AgentMiddleware[CompactionState, Any, Any]):
     """Keeps the messages of a LangChain agent inside the model's context window.
 
     The compacted list replaces the messages in the agent's state, and the session's state is saved beside them: a
@@ -60,22 +62,11 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         self.sessions = Sessions(model, options)
         self._tools: tuple[tuple[Any, ...], list[Any]] = ((), [])
 
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
-
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ExtendedModelResponse[Any]:
         """Call the model with messages that fit; replace those of the agent's state where something was compacted."""
-        conversation = self._calling(request)
-        sent: list[Sequence[Any]] = []
-
-        def send(fitted: Fitted[Any]) -> ModelResponse[Any]:
-            sent[:] = [fitted.messages]
-            return handler(_with(request, fitted.messages))
-
+        conversation, send, sent = self._calling(request, handler)
         response = conversation.call(send, request.messages, **self._beside(request))
         return self._answered(conversation, request, sent[0], response)
 
@@ -83,13 +74,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ExtendedModelResponse[Any]:
         """Call the model like ``wrap_model_call``, with hooks and a summarizer that may be asynchronous."""
-        conversation = self._calling(request)
-        sent: list[Sequence[Any]] = []
-
-        async def send(fitted: Fitted[Any]) -> ModelResponse[Any]:
-            sent[:] = [fitted.messages]
-            return await handler(_with(request, fitted.messages))
-
+        conversation, send, sent = self._calling(request, handler)
         response = await conversation.acall(send, request.messages, **self._beside(request))
         return self._answered(conversation, request, sent[0], response)
 
@@ -103,11 +88,19 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         """Run the tool like ``wrap_tool_call``."""
         return self._ingested(request, await handler(request))
 
-    def _calling(self, request: ModelRequest[Any]) -> Conversation:
-        """Return the conversation of a model call, with the window of the model's profile."""
+    def _calling(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], T]
+    ) -> tuple[Conversation, Callable[[Fitted[Any]], T], list[Sequence[Any]]]:
+        """Return the conversation of a model call, with the window of the model's profile; how to send it; what was."""
         conversation = self._conversation(request.state, request.runtime)
         conversation.learn_window((getattr(request.model, "profile", None) or {}).get("max_input_tokens"))
-        return conversation
+        sent: list[Sequence[Any]] = []
+
+        def send(fitted: Fitted[Any]) -> T:
+            sent[:] = [fitted.messages]
+            return handler(_with(request, fitted.messages))
+
+        return conversation, send, sent
 
     def _conversation(self, state: Any, runtime: Any) -> Conversation:
         """Return the conversation of a thread; agents inside an agent have conversations of their own."""
@@ -158,7 +151,7 @@ def token_counter(model: str | Model | Compactor) -> Callable[[Iterable[Any]], i
     Args:
         model: an id, a ``Model``, or a ``Compactor``.
     """
-    counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+    counter = counter_of(model)
 
     def count(messages: Iterable[Any]) -> int:
         total: int = scan([*messages], counter).total

@@ -21,8 +21,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from .._log import log, outline
 from ..errors import Error
-from .conversation import refusal_in
-from .sessions import MOST, Sessions, opening
+from .sessions import MOST, Conversation, Sessions, opening, refusal_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..session.call import Fitted
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 CHAT = frozenset({"completion", "acompletion"})
 """Kinds of the proxy's calls that have messages of Chat Completions."""

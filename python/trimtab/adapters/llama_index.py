@@ -15,17 +15,15 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock,
 from llama_index.core.memory.types import BaseChatStoreMemory
 from pydantic import Field, PrivateAttr
 
-from ..counting.counter import Counter
-from ..session.compactor import Compactor
 from .mirror import PROVIDER, call, mirrored, returned
-from .sessions import Sessions, opening
+from .sessions import Conversation, Sessions, counter_of, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..models.model import Model
     from ..session.call import Fitted
-    from .conversation import Conversation
+    from ..session.compactor import Compactor
 
 STATE = "trimtab "
 """Beginning of the key of the state in the context's store, before the agent's name."""
@@ -177,7 +175,7 @@ def tokenizer(model: str | Model | Compactor) -> Callable[[str], range]:
     Args:
         model: an id, a ``Model``, or a ``Compactor``.
     """
-    counter = Counter.for_model(model.model if isinstance(model, Compactor) else model)
+    counter = counter_of(model)
     return lambda text: range(counter.count(text))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agents import RunHooks
 from agents.run import ModelInputData
 
-from .sessions import Sessions, opening
+from .sessions import Adapter, Conversation, Sessions, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
     from ..models.model import Model
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 
 FORCED = 0.5
 """Share of the items' tokens that a forced compaction aims at: below the trigger, the policy's target is no less."""
 
 
-class InputFilter:
+class InputFilter(Adapter):
     """Makes the input of each model call fit; ``model_input_filter`` describes the arguments.
 
     Attributes:
@@ -45,11 +44,6 @@ class InputFilter:
         # A run may be a task of its own, whose conversation the caller's task does not see: then the last one counts.
         self._current: ContextVar[_Call | None] = ContextVar("trimtab_call", default=None)
         self._last: _Call | None = None
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     @property
     def call(self) -> _Call | None:
@@ -106,7 +100,7 @@ class _Usage(RunHooks[Any]):
             call.conversation.record(usage)
 
 
-class CompactingSession:
+class CompactingSession(Adapter):
     """A session of the SDK that compacts what another one stores.
 
     It compacts before a run reads the items, and when the runner calls ``run_compaction``. One long run needs the
@@ -143,11 +137,6 @@ class CompactingSession:
     def session_settings(self) -> Any:
         """The settings of the session that stores the items."""
         return getattr(self.session, "session_settings", None)
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     def input_filter(self) -> InputFilter:
         """Return a filter for runs with this session: what it compacts, ``run_compaction`` stores."""

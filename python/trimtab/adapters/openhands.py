@@ -25,7 +25,7 @@ from pydantic import Field, PrivateAttr, field_serializer
 
 from ..errors import OverflowedError
 from .mirror import PROVIDER, mirrored, returned
-from .sessions import Sessions, session_name
+from .sessions import Conversation, Sessions, session_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from ..models.model import Model
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 REFUSED = LLMContextWindowExceedError("prompt is too long")
 """The refusal of a call, whose own error OpenHands does not hand to a condenser."""

@@ -10,8 +10,7 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from ..errors import OverflowedError
 from ..messages.pydantic_ai import system as system_text
-from .conversation import RETRIES, refusal_in
-from .sessions import Sessions
+from .sessions import RETRIES, Adapter, Conversation, Sessions, refusal_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..session.call import Fitted
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 
-class CompactionCapability(AbstractCapability[Any]):
+class CompactionCapability(Adapter, AbstractCapability[Any]):
     """Keeps the messages of a pydantic-ai agent inside the model's context window.
 
     The compacted list replaces the run's messages, so that ``result.all_messages()`` and the next run's
@@ -46,11 +44,6 @@ class CompactionCapability(AbstractCapability[Any]):
         """Make the Compactor where none was given."""
         self.sessions = Sessions(model, options)
         self._smaller: dict[str, list[Any]] = {}  # by run, the list for a further attempt
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     def state(self, conversation_id: str) -> dict[str, Any]:
         """Return the state of a conversation's session, to be stored beside its ``message_history``.

@@ -18,15 +18,13 @@ from smolagents.utils import encode_image_base64, make_image_url
 
 from ..errors import OverflowedError
 from ..messages.frameworks import Origin, origin
-from .conversation import refusal_in
-from .sessions import Sessions
+from .sessions import Adapter, Conversation, Sessions, refusal_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..models.model import Model
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 
 @dataclass
@@ -46,7 +44,7 @@ class NoticeStep(MemoryStep):
         return [ChatMessage(MessageRole(self.role), [{"type": "text", "text": self.text}])]
 
 
-class MemoryCompaction:
+class MemoryCompaction(Adapter):
     """Keeps the memory of a smolagents agent inside the model's context window, for ``step_callbacks``.
 
     The compacted steps replace those of ``agent.memory`` after each step. System prompt and tools count. An agent, and
@@ -70,11 +68,6 @@ class MemoryCompaction:
         self._pictures: dict[
             int, tuple[Any, str]
         ] = {}  # by id, which the picture beside it keeps from being given again
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     def state(self) -> dict[str, Any]:
         """Return the session's state, to be stored beside ``agent.memory.steps``."""

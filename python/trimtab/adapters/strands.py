@@ -13,21 +13,19 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeModelCallEvent
 
 from ..errors import OverflowedError
-from .conversation import RETRIES, refusal_in
-from .sessions import Sessions
+from .sessions import RETRIES, Adapter, Conversation, Sessions, refusal_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..models.model import Model
     from ..session.compactor import Compactor
-    from .conversation import Conversation
 
 FORCED = 0.5
 """Share of the messages' tokens that ``reduce_context`` without an error aims at: the trigger need not be reached."""
 
 
-class CompactingConversationManager(ConversationManager):
+class CompactingConversationManager(Adapter, ConversationManager):
     """Keeps the messages of a Strands agent inside the model's context window.
 
     The compacted list replaces ``agent.messages`` before a model call, in the middle of a run too. System prompt and
@@ -54,11 +52,6 @@ class CompactingConversationManager(ConversationManager):
         self._conversation: Conversation | None = None
         self._head: list[Any] = []  # the messages at the beginning that no session manager stores
         self._refusals = 0  # one after the other
-
-    @property
-    def compactor(self) -> Compactor:
-        """The Compactor: its history, pins and archive."""
-        return self.sessions.compactor
 
     def register_hooks(self, registry: Any, **options: Any) -> None:
         """Register what runs before and after each model call, and after each tool."""

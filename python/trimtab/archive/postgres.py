@@ -13,8 +13,7 @@ from psycopg_pool import ConnectionPool
 from .._mask import mask
 from ..errors import ArchiveError
 from .archive import SqlArchive
-from .sql.migrate import pending
-from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
+from .sql.statements import Dialect, Row, Statement, Steps, T, pending, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

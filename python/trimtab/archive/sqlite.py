@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .._log import log
 from ..errors import ArchiveError
 from .archive import SqlArchive
-from .sql.migrate import migrations, pending
-from .sql.statements import UNREADABLE, Dialect, Row, Statement, Steps, T, run_steps
+from .sql.statements import UNREADABLE, Dialect, Row, Statement, Steps, T, migrations, pending, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

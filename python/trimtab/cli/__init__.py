@@ -11,8 +11,8 @@ import os
 import sys
 from importlib import import_module
 
+from .options import USAGE, Parser, examples
 from .output import print_note
-from .parser import USAGE, Parser, examples
 from .terminal import Styled
 
 TYPE_CHECKING = False  # `typing` takes long to import

@@ -18,11 +18,10 @@ from .._repr import one_line
 from ..errors import ArchiveError
 from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
+from .originals import full_ref, short_refs, who, words
 from .output import many, plain, print_answer, print_note
 from .progress import Progress
-from .refs import full_ref, short_refs
 from .terminal import Styled, crop, width_of
-from .words import who, words
 
 if TYPE_CHECKING:
     from ..archive import ArchivedCompaction, Original, Overview, Receipt, SqlArchive, Totals
@@ -178,11 +177,11 @@ def _log(archive: SqlArchive, options: argparse.Namespace) -> int:
 def _not_archived(options: argparse.Namespace) -> list[Receipt]:
     """Return what the hooks noted and the default archive does not have yet."""
     from ..adapters.claude_code.archiving import noted
-    from ..adapters.claude_code.receipts import waiting
+    from ..adapters.claude_code.store import note_files
 
     if options.archive:
         return []
-    found = (each for path in waiting() for each in noted(path))
+    found = (each for path in note_files() for each in noted(path))
     return [each for each in found if options.session in (None, each.session)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -11,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Error
 from ..models.model import Model
-from .columns import clip, width
-from .input import load
+from .input import FileAnswer, load, run_files
 from .options import add_file
-from .output import print_answer
 from .preview import Preview
 from .progress import Progress
 from .prompt import compactor
-from .several import run_each
-from .terminal import Styled, table
+from .terminal import Styled, clip, table, width
 
 if TYPE_CHECKING:
     from ..audit.boundaries import Boundary
@@ -104,40 +100,29 @@ class Audited:
 
 def run(options: argparse.Namespace) -> int:
     """Audit each compaction; return 1 if an item of a kind of ``--fail-on`` is lost. Several files in a table."""
-    if len(options.files) > 1:
-        return run_each(options, _row, ("messages", "compactions", "rules lost", *ROW[1:]))
-    options.file = options.files[0]
-    found, audited = _audit(options)
-    print_answer(options, _report(found, audited), _lines(audited, options))
-    return _code(audited, options)
+    return run_files(options, _answer, ("messages", "compactions", "rules lost", *ROW[1:]))
 
 
-def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
-    """Return the report on one of several files, its row, and its exit code."""
+def _answer(options: argparse.Namespace) -> FileAnswer:
+    """Return what the compactions of a file lost."""
     found, audited = _audit(options)
     kept = [one.boundary.kept for one in audited]
     lost = [_share(kept, kind) if audited else "" for kind in ROW]
-    return _report(found, audited), [len(found.messages), len(audited), *lost], _code(audited, options)
-
-
-def _share(kept: list[Kept], kind: ItemKind) -> str:
-    """Return how many items of a kind are lost, of how many."""
-    numbers = [one.number(kind) for one in kept]
-    return f"{sum(of - there for there, of in numbers):,} of {sum(of for _, of in numbers):,}"
-
-
-def _report(found: Transcript, audited: list[Audited]) -> dict[str, Any]:
-    return {
+    report = {
         "format": found.format,
         "provider": found.provider,
         "model": found.model,
         "messages": len(found.messages),
         "compactions": [one.fields() for one in audited],
     }
+    code = int(any(item.kind in options.fail_on for each in kept for item in each.lost))
+    return FileAnswer(report, _lines(audited, options), [len(found.messages), len(audited), *lost], code)
 
 
-def _code(audited: list[Audited], options: argparse.Namespace) -> int:
-    return int(any(item.kind in options.fail_on for one in audited for item in one.boundary.kept.lost))
+def _share(kept: list[Kept], kind: ItemKind) -> str:
+    """Return how many items of a kind are lost, of how many."""
+    numbers = [one.number(kind) for one in kept]
+    return f"{sum(of - there for there, of in numbers):,} of {sum(of for _, of in numbers):,}"
 
 
 def _audit(options: argparse.Namespace) -> tuple[Transcript, list[Audited]]:
@@ -149,21 +134,13 @@ def _audit(options: argparse.Namespace) -> tuple[Transcript, list[Audited]]:
         return found, []
     cm = compactor(options, replace(found, usage=[]), archive=Preview())  # its tokens are counted, not billed ones
     tokens = cm.counter.per_message(found.messages, provider=found.provider)
-    audited = []
+    price, audited = Model.named(cm.model).price, []
     with Progress("auditing"):
         for one in boundaries(found):
             before, after = int(tokens[one.before].sum()), int(tokens[one.after].sum())
             made = int(tokens[[at for at in one.after if at not in one.before]].sum())
-            audited.append(Audited(one, before, after, _cost(cm.model, before, made), *_ours(cm, found, one, after)))
+            audited.append(Audited(one, before, after, price.of_prompt(before, made), *_ours(cm, found, one, after)))
     return found, audited
-
-
-def _cost(model: str, prompt: int, output: int) -> dict[str, float] | None:
-    """Return what a model's summary of so many tokens costs, its prompt as new input and from the cache."""
-    price, millions = Model.named(model).price, 1_000_000
-    parts = {"input": price.input, "cache_read": price.cache_read}
-    cost = {name: (prompt * rate + output * price.output) / millions for name, rate in parts.items()}
-    return None if math.isnan(sum(cost.values())) else cost
 
 
 def _ours(cm: Compactor, found: Transcript, one: Boundary, target: int) -> tuple[int | None, Kept, str]:

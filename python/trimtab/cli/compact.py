@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from .._home import archive_url
 from ..messages.surrogates import mend
-from .columns import clip, width
 from .files import archive_path, check_output, to_text, write
 from .input import sendable, span, target
-from .options import add_archive, add_file, add_keep_tag, add_output, add_policy, add_span, session_option
+from .options import (
+    add_archive,
+    add_file,
+    add_keep_tag,
+    add_output,
+    add_policy,
+    add_span,
+    add_summarizer,
+    policy,
+    session_option,
+    summarizer,
+)
+from .originals import note_origin
 from .output import print_json, print_line, print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor, hint, known_fields, learn
-from .refs import note_origin
-from .summarizer import add_summarizer, policy, summarizer
+from .terminal import clip, width
 
 if TYPE_CHECKING:
     from ..compaction.result import Compaction

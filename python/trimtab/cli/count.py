@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .input import large, load, warn_skipped, where_of
+from .input import FileAnswer, large, load, run_files, warn_skipped, where_of
 from .options import add_file
-from .output import print_answer, print_note
+from .output import print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor
-from .several import run_each
 from .terminal import Styled
 
 if TYPE_CHECKING:
@@ -39,23 +38,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Count, and report how full the window is; of several files, in a table."""
-    if len(options.files) > 1:
-        return run_each(options, _row, ("messages", "tokens", "next prompt", "window", "share", "trigger"))
-    options.file = options.files[0]
-    print_answer(options, *_count(options))
-    return 0
+    return run_files(options, _count, ("messages", "tokens", "next prompt", "window", "share", "trigger"))
 
 
-def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
-    """Return the report of one of several files, its row, and 0."""
-    report, _ = _count(options)
-    numbers = [report[name] for name in ("messages", "tokens", "next_prompt", "window")]
-    share = f"{100 * report['next_prompt'] / report['window']:.1f} %"
-    return report, [*numbers, share, "over" if report["over"] else "below"], 0
-
-
-def _count(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Return the report on a file, and its lines."""
+def _count(options: argparse.Namespace) -> FileAnswer:
+    """Return what fills a file's window."""
     text = large(options)
     found = text.found if text else load(options)
     cm = compactor(options, found)
@@ -65,7 +52,7 @@ def _count(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     next_prompt = NextPrompt.of(options, found, cm, total if text else 0)
     report = fields(found, cm, next_prompt, summed)
     verdict, *more = next_prompt.lines()
-    return report, [
+    lines = [
         Styled(verdict, "red" if next_prompt.over else "green"),
         *more,
         f"  {total:,} in {messages:,} messages, {next_prompt.counted - total:,} in system text and tools",
@@ -73,6 +60,9 @@ def _count(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"  counted by {cm.counter.explain()}",
         *_notes(found),
     ]
+    share = f"{100 * next_prompt.tokens / next_prompt.window:.1f} %"
+    state = "over" if next_prompt.over else "below"
+    return FileAnswer(report, lines, [messages, total, next_prompt.tokens, next_prompt.window, share, state])
 
 
 def fields(found: Transcript, cm: Compactor, next_prompt: NextPrompt, summed: Summed) -> dict[str, Any]:

@@ -9,16 +9,15 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
-from .lineage import fate
 from .options import add_archive, add_json, add_session
+from .originals import fate, full_ref, who, words
 from .output import print_answer
 from .progress import Progress
 from .terminal import Styled, crop, width_of
-from .words import who, words
 
 if TYPE_CHECKING:
     from ..archive import SqlArchive
-    from .lineage import Fate
+    from .originals import Fate
 
 DESCRIPTION = """Show what a compaction took out of its list and what stayed, in reading order. A message behind - left,
 one behind ~ was changed, all others stayed. The numbers are those of plan and show."""
@@ -44,7 +43,6 @@ def run(options: argparse.Namespace) -> int:
     from ..archive import open_archive
     from ..archive.names import given_name
     from .files import existing
-    from .refs import full_ref
 
     session = None if options.any_session else given_name(options.session)
     with Progress("comparing"), cast("SqlArchive", open_archive(existing(options.archive))) as archive:

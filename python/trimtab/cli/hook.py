@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         print_line(f"archived {archive_copies(archive_url(options.archive)):,} sessions")
         return 0
     if options.action == "plugin":
-        from .hook_plugin import run as write_plugin
+        from .hook_settings import write_plugin
 
         return write_plugin(options)
     from .hook_settings import change
@@ -101,7 +101,7 @@ def _event(options: argparse.Namespace) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - an agent reads other exit codes as a refusal
         _note_failure(options, error)
         return 0
-    from ..adapters.claude_code.receipts import note
+    from ..adapters.claude_code.store import note
 
     what = f"hook {options.action}"
     try:

@@ -1,4 +1,7 @@
-"""Installs the hooks into the settings of Claude Code or Codex, and takes them out again; the former's server too."""
+"""Installs the hooks into the settings of Claude Code or Codex, and takes them out again; the former's server too.
+
+Or writes both, with a skill, as a plugin of Claude Code, which two lines install.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import __version__
 from .._home import archive_url
 from ..adapters.claude_code.store import MAX_AGE_DAYS, MAX_BYTES, folder, read_json, stored
 from .files import archive_path, write
@@ -112,6 +116,53 @@ def _planned(options: argparse.Namespace, *, installs: bool) -> list[_File]:
     return files
 
 
+PLUGIN = {
+    ".claude-plugin/plugin.json": "plugin.json",
+    "README.md": "README.md",
+    ".claude-plugin/marketplace.json": "marketplace.json",
+    "hooks/hooks.json": "",
+    ".mcp.json": "mcp.json",
+    "skills/recall/SKILL.md": "SKILL.md",
+}
+"""Files of the plugin, and where their text is in the folder ``plugin``; that of the hooks depends on the options."""
+
+
+def write_plugin(options: argparse.Namespace) -> int:
+    """Write the plugin into a folder; the files are ours alone, whoever uses them needs ``trimtab`` on the path.
+
+    Raises:
+        ValueError: the folder has files and is no plugin of ours.
+        OSError: a file cannot be written.
+    """
+    folder = Path(options.output)
+    is_ours = read_json(str(folder / ".claude-plugin" / "plugin.json")).get("name") == SERVER
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not is_ours)):
+        raise ValueError(f"{folder} is no folder of this plugin: name a new or an empty one")
+    for name, source in PLUGIN.items():
+        text = _json({"hooks": hooks(options, _on_path)})
+        if source:
+            text = Path(__file__).with_name("plugin").joinpath(source).read_text("utf-8")
+            text = text.replace("VERSION", __version__)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(str(path), text)
+        print_line(f"wrote {path}")
+    print_line("in Claude Code:")
+    print_line(f"  /plugin marketplace add {shlex.quote(str(folder.absolute()))}")
+    print_line(f"  /plugin install {SERVER}@{SERVER}")
+    print_line("whoever installs it needs trimtab on the path; for the server: pip install 'trimtab[mcp]'")
+    return 0
+
+
+def _on_path(words: str) -> str:
+    """Return a shell command that exits with 0, also where there is no such program."""
+    return f"command -v trimtab >/dev/null && trimtab hook {words} || true {MARK}"
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
 def _claude_code(options: argparse.Namespace) -> Path:
     return Path.home() / ".claude" / "settings.json" if options.user else Path(".claude") / "settings.local.json"
 
@@ -146,7 +197,7 @@ def _edit(file: _File, edit: Callable[[dict[str, Any], Path], dict[str, Any]], *
         first = kept.get("before")
         file.after = first if isinstance(first, str) else None
     elif file.before is None or made != found:
-        file.after = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+        file.after = _json(made)
 
 
 def _write(file: _File, *, installs: bool) -> None:
@@ -214,7 +265,7 @@ def _with_hooks(settings: dict[str, Any], path: Path, options: argparse.Namespac
     found = _without_ours(_hooks(settings, path))
     for event, groups in hooks(options, _command).items():
         found[event] = [*found.get(event, ()), *groups]
-    return {**settings, "hooks": found}
+    return _put(settings, "hooks", found)
 
 
 def hooks(options: argparse.Namespace, command: Callable[[str], str]) -> dict[str, list[dict[str, Any]]]:
@@ -239,7 +290,12 @@ def _without_hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
     left = _without_ours(before)
     if left == before:
         return settings
-    return {**settings, "hooks": left} if left else {key: settings[key] for key in settings if key != "hooks"}
+    return _put(settings, "hooks", left)
+
+
+def _put(settings: dict[str, Any], name: str, entries: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with these entries under a name, and without the name where there are none."""
+    return {key: value for key, value in {**settings, name: entries}.items() if value or key != name}
 
 
 def _hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -255,7 +311,7 @@ def _with_server(found: dict[str, Any], path: Path) -> dict[str, Any]:
     if SERVER in servers and not _is_ours(servers[SERVER]):
         return found
     command, *words = _program()
-    return {**found, "mcpServers": {**servers, SERVER: {"command": command, "args": [*words, "mcp"]}}}
+    return _put(found, "mcpServers", {**servers, SERVER: {"command": command, "args": [*words, "mcp"]}})
 
 
 def _without_server(found: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -263,7 +319,7 @@ def _without_server(found: dict[str, Any], path: Path) -> dict[str, Any]:
     if not _is_ours(servers.get(SERVER)):
         return found
     others = {name: servers[name] for name in servers if name != SERVER}
-    return {**found, "mcpServers": others} if others else {key: found[key] for key in found if key != "mcpServers"}
+    return _put(found, "mcpServers", others)
 
 
 def _servers(found: dict[str, Any], path: Path) -> dict[str, Any]:

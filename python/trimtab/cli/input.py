@@ -1,23 +1,25 @@
-"""Reading a session file."""
+"""Reading session files: one, or several in a table."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, cast
 
 from .. import _core, formats
+from ..errors import Error
 from ..messages.surrogates import CODE
 from ..messages.types import Transcript
 from ..validity.validate import validate
 from .files import chunks as file_chunks
-from .output import print_note
+from .output import print_answer, print_note
 from .progress import Progress
+from .terminal import Styled, table
 
 if TYPE_CHECKING:
     from ..messages.types import Repaired, Skipped
@@ -32,6 +34,60 @@ LARGE, HEAD = 32 << 20, 1 << 20
 
 MOST = 5
 """Lines and messages that a note names."""
+
+OK, DATA = 0, 65
+
+
+class FileAnswer(NamedTuple):
+    """What a verb says of a file.
+
+    Attributes:
+        report: its JSON.
+        lines: the same as text.
+        row: the cells of its row behind the file's name, where there are several files.
+        code: the exit code.
+    """
+
+    report: Any
+    lines: Iterable[str]
+    row: Sequence[str | int]
+    code: int = OK
+
+
+def run_files(
+    options: argparse.Namespace, answer: Callable[[argparse.Namespace], FileAnswer], heads: Sequence[str]
+) -> int:
+    """Run a verb for its files: print its answer on one, or a table of several and the list of their reports.
+
+    In a table, a file that cannot be read has its error in place of the last cell.
+
+    Args:
+        options: those of the verb, with ``files``.
+        answer: returns what the verb says of ``options.file``.
+        heads: names of the cells of a row.
+
+    Returns:
+        The highest exit code.
+    """
+    if len(options.files) == 1:
+        options.file = options.files[0]
+        said = answer(options)
+        print_answer(options, said.report, said.lines)
+        return said.code
+    reports, rows, codes = [], [], [OK]
+    for name in options.files:
+        try:
+            said = answer(argparse.Namespace(**{**vars(options), "file": name, "where": f"{name}: "}))
+        except (Error, OSError) as error:
+            what = str(error).splitlines()[0].removeprefix(f"{name}: ")
+            said = FileAnswer({"error": what}, (), ["", *("" for _ in heads[2:]), what], DATA)
+        reports.append({"file": name, **said.report})
+        rows.append([name, *said.row])
+        codes.append(said.code)
+    numbers = [sum(cell for cell in column if isinstance(cell, int)) for column in zip(*rows, strict=True)]
+    total = Styled(f"{len(rows):,} files, {numbers[1]:,} messages", "bold")
+    print_answer(options, {"files": reports}, [*table(["file", *heads], rows, sys.stdout), total])
+    return max(codes)
 
 
 @dataclass(frozen=True, slots=True)

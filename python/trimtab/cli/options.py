@@ -1,10 +1,27 @@
-"""Options that several verbs share, and their values."""
+"""The parser of the command line, and the options that several verbs share with their values.
+
+Usage errors exit with 64, and help begins with what a verb does.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
-import shlex
+import sys
+
+from .._repr import one_line, printable
+from .terminal import width_of, wrap
+
+TYPE_CHECKING = False  # `typing` takes long to import
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Never
+
+    from _typeshed import SupportsWrite
+
+    from ..planning.policy import Policy
+    from ..summarize import Writer
 
 FILE_OPTIONS = ("-o", "--output")
 """Options that take the name of a file or a folder, for completion."""
@@ -99,7 +116,9 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 
 def session_option(name: str) -> str:
     """Return the option that names a session, for a command that a user copies into a shell."""
-    return f" {shlex.quote(f'--session={name}')}"
+    from shlex import quote
+
+    return f" {quote(f'--session={name}')}"
 
 
 def tokens(text: str) -> int:
@@ -125,3 +144,101 @@ def seconds(text: str) -> float:
     if not re.fullmatch(r"\d{1,9}(\.\d+)?", text) or not float(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a time: write seconds, such as 30 or 2.5")
     return float(text)
+
+
+USAGE = 64
+
+
+class Help(argparse.HelpFormatter):
+    """Fills paragraphs, and keeps lines that begin with a space: examples and lists."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=(width_of(sys.stdout) or 80) - 2)  # without a width, it loads `shutil`
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs: list[str] = []
+        for line in text.splitlines():
+            before = paragraphs[-1] if paragraphs else ""
+            if before and line and not line.startswith(" ") and not before.startswith(" "):
+                paragraphs[-1] = f"{before} {line}"
+            else:
+                paragraphs.append(line)
+        return "\n".join(part for each in paragraphs for part in wrap(indent + each, width, hang=0))
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that exits with 64 on a usage error, and prints nothing that a terminal obeys."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=Help, **settings)
+        self.color = False  # Python 3.14 colours help with escape sequences, which `_print_message` would show
+
+    def error(self, message: str) -> Never:
+        """Print the error and how to get help, and exit."""
+        self.exit(USAGE, f"{one_line(f'{self.prog}: {message}')}\n  see {self.prog} --help\n")
+
+    def format_help(self) -> str:
+        """Return the help; its usage names the arguments, and leaves the options to their list."""
+        words = (_usage(action) for action in self._get_positional_actions())
+        self.usage = " ".join([self.prog, *words, "[options]"]).replace("%", "%%")
+        return super().format_help()
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        super()._print_message(printable(message), file or sys.stderr)
+
+
+def _usage(action: argparse.Action) -> str:
+    """Return a positional argument as the usage shows it."""
+    name = str(action.metavar or action.dest)
+    return {"?": f"[{name}]", "+": f"{name} ..."}.get(str(action.nargs), name)
+
+
+def examples(lines: Iterable[str]) -> str:
+    """Return the examples of a verb, for the end of its help."""
+    return "\n".join(["examples:", *(f"  {line}" for line in lines)])
+
+
+def add_summarizer(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the summarizer."""
+    names = "offline, anthropic, openai, 'cmd:PROGRAM ...'; default: %(default)s"
+    parser.add_argument("--summarizer", metavar="NAME", default="offline", help=names)
+    parser.add_argument("--summarizer-model", metavar="ID", help="model of the summarizer")
+    parser.add_argument("--summarizer-url", metavar="URL", help="base URL of its API: http://localhost:11434/v1")
+    parser.add_argument("--key-env", metavar="NAME", help="environment variable with its key")
+    parser.add_argument("--summarizer-timeout", metavar="SECONDS", type=seconds, help="for all attempts; default: 60")
+    parser.add_argument("--no-fallback", action="store_true", help="exit with 69 if the summarizer fails")
+
+
+def summarizer(options: argparse.Namespace) -> Writer:
+    """Return the summarizer that the options describe.
+
+    Raises:
+        ValueError: the summarizer is unknown, or does not have an option.
+        ImportError: its client library is not installed.
+    """
+    from dataclasses import replace
+
+    from ..summarize import Limits, open_summarizer
+
+    _, writer = open_summarizer(options.summarizer)
+    changes: dict[str, Any] = {}
+    for option, field in (("summarizer-model", "model"), ("summarizer-url", "base_url"), ("key-env", "key_env")):
+        if value := getattr(options, option.replace("-", "_")):
+            if not hasattr(writer, field):
+                raise ValueError(f"--{option} goes with --summarizer anthropic or openai")
+            changes[field] = value
+    if options.summarizer_timeout is not None:
+        if options.summarizer == "offline":
+            raise ValueError("--summarizer-timeout goes with a summarizer that is asked: the offline one computes")
+        changes["limits"] = Limits(options.summarizer_timeout)
+    return replace(writer, **changes) if changes else writer  # type: ignore[type-var]
+
+
+def policy(options: argparse.Namespace) -> str | Policy:
+    """Return the policy; with ``--no-fallback``, a failed summary is an error."""
+    from dataclasses import replace
+
+    from ..policies import POLICIES
+
+    name: str = options.policy
+    return replace(POLICIES[name], fallback=("error",)) if options.no_fallback and name in POLICIES else name

@@ -10,17 +10,23 @@ from dataclasses import asdict, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from .columns import about, padded, width
+from .apply import to_markdown
 from .files import check_output, write
-from .input import sendable
-from .options import add_file, add_keep_tag, add_output, add_policy, add_span
+from .input import FileAnswer, run_files, sendable
+from .options import (
+    add_file,
+    add_keep_tag,
+    add_output,
+    add_policy,
+    add_span,
+    add_summarizer,
+    policy,
+    summarizer,
+)
 from .output import print_line, to_json
-from .plan_file import to_markdown
 from .preview import Previewed, preview
 from .prompt import hint
-from .several import run_each
-from .summarizer import add_summarizer, policy, summarizer
-from .terminal import Styled
+from .terminal import Styled, about, padded, width
 
 if TYPE_CHECKING:
     from ..messages.types import Transcript
@@ -92,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     """
     _check(options)
     if len(options.files) > 1:
-        return run_each(options, _of_file, ("messages", "tokens", "after", "edits", "trigger", "why"))
+        return run_files(options, _answer, ("messages", "tokens", "after", "edits", "trigger", "why"))
     options.file = options.files[0]
     if options.output is not None:
         check_output(options, options.file)
@@ -133,13 +139,13 @@ def _apply(options: argparse.Namespace) -> Iterator[str]:
     yield f"  trimtab apply {shlex.quote(options.file)} --plan {shlex.quote(options.output)} -o OUT"
 
 
-def _of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
-    """Return the plan of one of several files, its row, and its exit code."""
-    found, report, _ = _planned(options)
+def _answer(options: argparse.Namespace) -> FileAnswer:
+    """Return the plan of one of several files."""
+    found, report, lines = _planned(options)
     over = found.next_prompt.over or found.plan.is_heavy
     numbers = [report[name] for name in ("messages", "tokens_before", "tokens_after")]
     row = [*numbers, len(report["changes"]), "over" if over else "below", report["reason"]]
-    return report, row, int(over and options.check)
+    return FileAnswer(report, lines, row, _code(found, options))
 
 
 def _planned(options: argparse.Namespace) -> tuple[Previewed, dict[str, Any], Iterator[str]]:

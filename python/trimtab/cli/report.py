@@ -22,12 +22,11 @@ from ..report import Past, Planned, Report, Share, course, page, sentence, sizes
 from .count import fields, summed
 from .files import archive_path, check_output, existing, write
 from .input import load
-from .lineage import fate
 from .options import add_archive, add_file, add_output, add_policy, add_session
+from .originals import fate, full_ref
 from .output import print_json, print_line
 from .preview import preview
 from .progress import Progress
-from .refs import full_ref
 from .show import costs, parts_of
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from ..errors import MessageError
 from .files import write
 from .input import DEFAULT_MODELS, sendable, target
 from .options import add_archive, add_file, add_policy
+from .originals import note_origin
 from .output import print_answer, print_line
 from .progress import Progress
 from .prompt import compactor
-from .refs import note_origin
 
 if TYPE_CHECKING:
     from ..messages.types import Transcript

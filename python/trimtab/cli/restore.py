@@ -35,8 +35,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the original messages; with an output file, report them."""
     from ..archive import open_archive
     from ..archive.names import given_name
-    from .lineage import first_list
-    from .refs import full_ref
+    from .originals import first_list, full_ref
 
     check_output(options, archive_path(existing(options.archive)))
     session = None if options.any_session else given_name(options.session)

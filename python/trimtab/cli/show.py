@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from .._repr import one_line
+from ..counting.counter import Counter
 from ..models.model import Model
-from .columns import about, bar, clip, percents, width
-from .input import load
+from ..planning.rebuilds import CacheRebuild, rebuilds
+from .input import FileAnswer, load, model_of, run_files
 from .options import add_file, add_policy
-from .output import print_answer
 from .preview import Previewed, preview
-from .several import run_each
-from .terminal import Styled, cells
+from .terminal import Styled, about, bar, cells, clip, percents, width
 
 if TYPE_CHECKING:
     from ..ledger.contents import By, ContentBlock, Repeat
@@ -79,34 +79,12 @@ class Part:
 def run(options: argparse.Namespace) -> int:
     """Show the parts of the next prompt, the largest results, repeated reads and the proposed cut; files in a table."""
     if options.cache:
-        from . import cache
-
-        if len(options.files) > 1:
-            return run_each(options, cache.row, cache.HEADS)
-        options.file = options.files[0]
-        print_answer(options, *cache.shown(options))
-        return 0
-    if len(options.files) > 1:
-        return run_each(options, _row, ("messages", "next prompt", "window", "share", "largest part", "cut to"))
-    options.file = options.files[0]
-    print_answer(options, *_shown(options))
-    return 0
+        return run_files(options, _rebuilt, ("messages", "calls", "rebuilt", "tokens again", "cost"))
+    return run_files(options, _shown, ("messages", "next prompt", "window", "share", "largest part", "cut to"))
 
 
-def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
-    """Return the report on one of several files, its row, and 0."""
-    report, _ = _shown(options)
-    share = f"{100 * report['next_prompt'] / report['window']:.1f} %"
-    part = max(report["parts"], key=lambda part: part["tokens"], default=None)
-    largest = f"{part['name']} {part['percent']:.0f} %" if part else ""
-    after = (
-        report["plan"]["next_prompt_after"] if report["plan"]["tokens_after"] < report["plan"]["tokens_before"] else ""
-    )
-    return report, [report["messages"], report["next_prompt"], report["window"], share, largest, after], 0
-
-
-def _shown(options: argparse.Namespace) -> tuple[dict[str, Any], Iterator[str]]:
-    """Return the report on a file, and its lines."""
+def _shown(options: argparse.Namespace) -> FileAnswer:
+    """Return what fills the next prompt of a file."""
     transcript = load(options)
     found = preview(options, transcript)
     contents, top = found.contents, max(options.top, 0)
@@ -127,14 +105,25 @@ def _shown(options: argparse.Namespace) -> tuple[dict[str, Any], Iterator[str]]:
         "repeats": [asdict(repeat) | {"cost": _cost_of(repeat.tokens, found)} for repeat in repeats],
         "plan": cut,
     }
-    return report, chain(
-        found.next_prompt.lines(),
+    prompt = found.next_prompt
+    most = max(parts, key=lambda part: part.tokens, default=None)
+    row: list[str | int] = [
+        len(transcript.messages),
+        prompt.tokens,
+        prompt.window,
+        f"{100 * prompt.tokens / prompt.window:.1f} %",
+        f"{most.name} {most.percent:.0f} %" if most else "",
+        found.after if plan.tokens_after < plan.tokens_before else "",
+    ]
+    lines = chain(
+        prompt.lines(),
         _cost(cost),
         _filled(parts, transcript, options),
         _largest(largest),
         _repeated(repeats, top, found),
         _cut(found, options),
     )
+    return FileAnswer(report, lines, row)
 
 
 def costs(found: Previewed) -> dict[str, float] | None:
@@ -144,9 +133,7 @@ def costs(found: Previewed) -> dict[str, float] | None:
 
 def _cost_of(tokens: int, found: Previewed) -> dict[str, float] | None:
     """Return what so many tokens cost in a call, as new input and from the provider's cache; None if unknown."""
-    price, millions = Model.named(found.cm.model).price, tokens / 1_000_000
-    cost = {"input": price.input * millions, "cache_read": price.cache_read * millions}
-    return None if math.isnan(sum(cost.values())) else cost
+    return Model.named(found.cm.model).price.of_prompt(tokens)
 
 
 def _cost(cost: dict[str, float] | None) -> Iterator[str]:
@@ -222,3 +209,49 @@ def _cut(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
     if not given:
         yield "  to see what would go for half of it:"
         yield f"  trimtab plan {file} --target-share 0.5"
+
+
+def _rebuilt(options: argparse.Namespace) -> FileAnswer:
+    """Return the calls of a file whose cache reads fell, with the cause and the price."""
+    options.whole = True  # a compaction is one of the causes
+    transcript = load(options)
+    counter = Counter.for_model(model_of(options, transcript))
+    found = rebuilds(transcript, counter.per_message(transcript.messages, provider=transcript.provider).tolist())
+    costs = [each.cost for each in found if each.cost is not None]
+    usages = [call.usage for call in transcript.calls]
+    report: dict[str, Any] = {
+        "messages": len(transcript.messages),
+        "calls": len(usages),
+        "cache_read": sum(usage.cache_read for usage in usages),
+        "cache_write": sum(usage.cache_write for usage in usages),
+        "again": sum(each.again for each in found),
+        "cost": sum(costs) if len(costs) == len(found) else None,
+        "rebuilt": [asdict(each) for each in found],
+    }
+    cost = "" if report["cost"] is None else f"${report['cost']:.2f}"
+    row = [len(transcript.messages), len(usages), len(found), report["again"], cost]
+    return FileAnswer(report, _rebuilds(report, found), row)
+
+
+def _rebuilds(report: dict[str, Any], found: list[CacheRebuild]) -> Iterator[str]:
+    calls = report["calls"]
+    if not calls:
+        yield "cache: the file has no billed call"
+        return
+    read, write = report["cache_read"], report["cache_write"]
+    yield Styled(f"cache: {read:,} tokens read and {write:,} written in {calls:,} calls", "bold")
+    if not found:
+        yield "  no call found less of its prompt than the call before had left there"
+        return
+    many = f"{len(found):,} call{'s' * (len(found) != 1)}"
+    yield f"  {many} found less than was there: {report['again']:,} tokens again{_money(report['cost'])}"
+    yield ""
+    for each in found:
+        when = f"  {datetime.fromtimestamp(each.at, UTC):%Y-%m-%d %H:%M}" if each.at is not None else ""
+        numbers = f"read {each.read:,} of {each.cached:,}, {each.again:,} again{_money(each.cost)}"
+        yield f"{f'#{each.message}':>7}{when}  {numbers}"
+        yield f"         {clip(one_line(each.why), width() - 9)}"
+
+
+def _money(cost: float | None) -> str:
+    return "" if cost is None else f", ${cost:.2f}" if cost >= 1 else f", ${cost:.4f}"

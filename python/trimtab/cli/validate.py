@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from .files import check_output
-from .input import load, warn_repaired
+from .input import FileAnswer, load, run_files, warn_repaired
 from .options import add_file
-from .output import print_answer, print_json, print_note
+from .output import print_json, print_note
 from .progress import Progress
-from .several import run_each
 from .terminal import Styled
 
 if TYPE_CHECKING:
@@ -39,36 +39,34 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ValueError: several files are to be repaired.
     """
-    options.file = options.files[0]
     if options.repair:
         if len(options.files) > 1:
             raise ValueError(f"--repair prints the messages of one file, got {len(options.files):,} files")
+        options.file = options.files[0]
         return _repair(options)
-    if len(options.files) > 1:
-        return run_each(options, _row, ("messages", "shape", "problems", "first problem"))
-    transcript, problems = _validate(options)
-    what = f"{len(transcript.messages):,} messages, {transcript.provider}"
-    many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
-    verdict = Styled(f"refused: {many} in {what}", "red") if problems else Styled(f"ok: {what}", "green")
-    print_answer(options, problems, [*map(str, problems), *_notes(options, transcript), verdict])
-    return int(bool(problems))
+    return run_files(options, _answer, ("messages", "shape", "problems", "first problem"))
 
 
-def _notes(options: argparse.Namespace, transcript: Transcript) -> list[str]:
-    """Return the lines about what is let through because nobody knows whether the provider refuses it."""
-    from ..validity.validate import notes
-
-    found = notes(transcript.messages, provider=transcript.provider, **_request(options))
-    return [f"note: {note.path} {note.code}: {note.message}\n  fix: {note.fix}" for note in found]
-
-
-def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
-    """Return the report of one of several files, its row, and 1 if it has problems."""
+def _answer(options: argparse.Namespace) -> FileAnswer:
+    """Return the problems of a file: alone, or of several with its size and shape."""
     transcript, problems = _validate(options)
     messages, provider = len(transcript.messages), transcript.provider
+    many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
+    what = f"{messages:,} messages, {provider}"
+    verdict = Styled(f"refused: {many} in {what}", "red") if problems else Styled(f"ok: {what}", "green")
+    lines = chain(map(str, problems), _notes(options, transcript), [verdict])
     first = str(problems[0]).splitlines()[0] if problems else ""
-    report = {"messages": messages, "provider": provider, "problems": problems}
-    return report, [messages, provider, len(problems), first], int(bool(problems))
+    several = {"messages": messages, "provider": provider, "problems": problems}
+    report = several if len(options.files) > 1 else problems
+    return FileAnswer(report, lines, [messages, provider, len(problems), first], int(bool(problems)))
+
+
+def _notes(options: argparse.Namespace, transcript: Transcript) -> Iterator[str]:
+    """Yield the lines about what is let through because nobody knows whether the provider refuses it."""
+    from ..validity.validate import notes
+
+    for note in notes(transcript.messages, provider=transcript.provider, **_request(options)):
+        yield f"note: {note.path} {note.code}: {note.message}\n  fix: {note.fix}"
 
 
 def _validate(options: argparse.Namespace) -> tuple[Transcript, Sequence[Problem]]:

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..policies import POLICIES
 from .files import environment_values, read_sections, section_values
-from .keys import RULES, SECTIONS, Key, KeySection, config_error, listed
-from .paths import get, replace_at
-from .scenarios import SCENARIOS
+from .keys import RULES, SECTIONS, Key, KeySection, config_error, get, listed, replace_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -36,6 +34,11 @@ __all__ = [
     "load",
     "value",
 ]
+
+SCENARIOS: dict[str, tuple[str, dict[str, Any]]] = {
+    name: next(iter(found.items())) for name, found in read_sections(Path(__file__).with_name("scenarios.toml")).items()
+}
+"""Settings that the documents of agentpg and sven recommend: the section, and its values."""
 
 
 def configure(section: str, values: Mapping[str, Any], policy: Policy | None = None) -> Policy:
@@ -85,7 +88,7 @@ def value(section: str, key: str, policy: Policy | None = None) -> Any:
         return next((choice for choice, name in table.choices.items() if name == policy.name), policy.strategy)
     _require("key", key, table.names, f" in {section!r}")
     entry = table.keys[key]
-    found = get(policy, entry.paths[0])
+    found = get(policy, entry.places[0])
     if entry.rule == "names":
         return found if found is None else [*found]
     return found if entry.removed_by is None else (found is None) == entry.removed_by
@@ -161,12 +164,12 @@ def _with_values(policy: Policy, given: Mapping[str, tuple[Key, Any]]) -> Policy
         allowed, words = RULES[key.rule]
         if not allowed(entered):
             raise config_error(f"{name} {words}, got {entered!r}")
-        for path in key.paths:
+        for place in key.places:
             entry = tuple(listed(entered) or ()) if key.rule == "names" else entered
             if key.removed_by is not None:
-                entry = None if entered == key.removed_by else get(base, path)
-            stage = str(path[0])
-            stages[stage] = replace_at(stages.get(stage, getattr(policy, stage)), path[1:], entry)
+                entry = None if entered == key.removed_by else get(base, place)
+            stage, _, behind = place.partition(".")
+            stages[stage] = replace_at(stages.get(stage, getattr(policy, stage)), behind, entry)
     try:
         return replace(policy, **stages)
     except ValueError as error:

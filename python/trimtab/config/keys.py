@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError
 from ..planning.policy import KEEP_TAG, Server
-from ..planning.stages import Messages, Tokens, Turns
 from ..policies import POLICIES
-from .paths import get
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,23 +64,19 @@ class Key:
 
     Attributes:
         rule: the rule for its value, a key of ``RULES``.
-        paths: its places in the policy, as names of fields or a keeper's type; read from the first.
-        removed_by: the value of a switch that removes the stage at the path; None for other keys.
-        needs: returns whether the key has an effect under a policy; None if it always has.
+        places: its places in the policy, as names of fields or a keeper's type, with dots; read from the first.
+        removed_by: the value of a switch that removes the stage at the place; None for other keys.
+        needs: property of a policy without which the key has no effect; empty if it always has one.
     """
 
     rule: str
-    paths: tuple[tuple[str | type, ...], ...]
+    places: tuple[str, ...]
     removed_by: bool | None = None
-    needs: Callable[[Policy], bool] | None = None
+    needs: str = ""
 
     def applies(self, policy: Policy) -> bool:
         """Return whether a policy has the field of this key."""
-        return get(policy, self.paths[0]) is not None and (self.needs is None or self.needs(policy))
-
-
-def _key(rule: str, *path: str | type) -> Key:
-    return Key(rule, (path,))
+        return get(policy, self.places[0]) is not None and (not self.needs or bool(getattr(policy, self.needs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,80 +105,47 @@ class KeySection:
         return [self.preset_key, *self.keys] if self.preset_key else [*self.keys]
 
 
-_FORMULAS = {
-    "threshold": _key("share", "trigger", "share"),
-    "critical": _key("share", "trigger", "critical"),
-    "summary_model": _key("name", "summarize", "model"),
-    "summary_max_tokens": _key("positive", "summarize", "max_tokens"),
-    "max_output_tokens": _key("positive", "trigger", "output"),
-    "context_limit": _key("positive", "trigger", "window"),
-    "preserve_recent": _key("count", "prune", "keep_messages"),
-    "estimator": _key("name", "counter", "name"),
-}
+def _sections() -> dict[str, KeySection]:
+    """Return the sections of ``keys.toml``."""
+    tables = tomllib.loads(Path(__file__).with_name("keys.toml").read_text("utf-8"))
+    found = {}
+    for name, table in tables.items():
+        every = tables.get(table.get("base"), {}).get("keys", {}) | table["keys"]
+        keys = {each: Key(**{**key, "places": tuple(key["places"])}) for each, key in every.items()}
+        presets = {preset: preset for preset in POLICIES} if table.get("of_any_policy") else {}
+        settings = {each: entry for each, entry in table.items() if each not in {"base", "keys"}}
+        ordered = tuple(map(tuple, settings.pop("ordered", ())))
+        found[name] = KeySection(**{"choices": presets, **settings, "keys": keys, "ordered": ordered})
+    return found
 
-SECTIONS: dict[str, KeySection] = {
-    "spec09": KeySection("spec09", _FORMULAS | {"preserve_ratio": _key("part", "keep", Tokens, "window_share")}),
-    "goat": KeySection("goat", _FORMULAS | {"preserve_ratio": _key("part", "keep", Messages, "share")}),
-    "agentpg": KeySection(
-        "agentpg",
-        {
-            "trigger": _key("share", "trigger", "share"),
-            "target_tokens": _key("positive", "target"),
-            "preserve_last_n": _key("count", "keep", Messages, "count"),
-            "protected_tokens": _key("count", "keep", Tokens, "count"),
-            "max_tokens_for_model": _key("positive", "trigger", "window"),
-            "summarizer_model": _key("name", "summarize", "model"),
-            "summarizer_max_tokens": _key("positive", "summarize", "max_tokens"),
-            "preserve_tool_outputs": Key("switch", (("prune",),), removed_by=True),
-            "use_token_counting_api": _key("switch", "counter", "asks"),
-        },
-        preset_key="strategy",
-        choices={"hybrid": "agentpg", "summarization": "agentpg_summarization"},
-        ordered=(("target_tokens", "max_tokens_for_model"),),
-    ),
-    "agent": KeySection(
-        "sven",
-        {
-            "compaction_threshold": _key("part", "trigger", "share"),
-            "compaction_keep_recent": Key(
-                "count", (("keep", Messages, "count"), ("emergency", "keep", Messages, "count"))
-            ),
-            "tool_result_token_cap": _key("count", "ingest", "tokens"),
-            "compaction_overhead_reserve": _key("part", "trigger", "reserve"),
-        },
-        preset_key="compaction_strategy",
-        choices={"structured": "sven", "narrative": "sven_narrative"},
-    ),
-    "compaction": KeySection(
-        "opencode",
-        {
-            "auto": _key("switch", "trigger", "auto"),
-            "prune": Key("switch", (("prune",),), removed_by=False),
-            "model": _key("model", "summarize", "model"),
-            "protect": _key("count", "prune", "protect_tokens"),
-            "minimum": _key("count", "prune", "min_gain"),
-        },
-    ),
-    "policy": KeySection(
-        "default",
-        {
-            "trigger_share": _key("share", "trigger", "share"),
-            "target_budget_share": Key("share", (("target",),), needs=lambda policy: policy.has_target),
-            "keep_turns": _key("at least 1", "keep", Turns, "count"),
-            "never_prune": _key("names", "prune", "skip"),
-            "max_result_tokens": _key("at least 0", "ingest", "tokens"),
-            "keep_tag": _key("tag", "keep_tag"),
-            "background": _key("early", "trigger", "background"),
-            "server": _key("server", "server"),
-        },
-        preset_key="name",
-        choices={name: name for name in POLICIES},
-        of_any_policy=True,
-    ),
-}
+
+SECTIONS = _sections()
 """The sections by their names in configuration files."""
 
 
 def config_error(what: str) -> ConfigError:
     """Return an error of a configuration, with the prefix that all of them have."""
     return ConfigError(f"{ConfigError.words}: {what}")
+
+
+def get(policy: Policy, place: str) -> Any:
+    """Return the value at a place; None if a stage or keeper on the way is missing."""
+    of: Any = policy
+    for step in place.split("."):
+        if of is None:
+            return None
+        of = getattr(of, step) if step.islower() else next((k for k in of.keepers if type(k).__name__ == step), None)
+    return of
+
+
+def replace_at(of: Any, place: str, entry: Any) -> Any:
+    """Return a copy with another value at a place; a missing stage stays missing."""
+    if not place:
+        return entry
+    if of is None:
+        return None
+    step, _, behind = place.partition(".")
+    if step.islower():
+        return replace(of, **{step: replace_at(getattr(of, step), behind, entry)})
+    keepers = (replace_at(k, behind, entry) if type(k).__name__ == step else k for k in of.keepers)
+    return replace(of, keepers=tuple(keepers))

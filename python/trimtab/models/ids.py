@@ -6,59 +6,37 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-HOSTS = {
+_OWN_NAMES = (
+    "anthropic azure bedrock cerebras cohere dashscope databricks deepinfra deepseek fireworks_ai gemini "
+    "github_copilot groq minimax mistral moonshot nebius novita ollama openai openrouter perplexity sambanova "
+    "together_ai vercel_ai_gateway vertex_ai watsonx xai zai"
+)
+"""Hosts whose ids begin with the name that the catalog has."""
+
+HOSTS = {host: host for host in _OWN_NAMES.split()} | {
     "accounts": "fireworks_ai",  # accounts/fireworks/models/...
-    "anthropic": "anthropic",
-    "azure": "azure",
     "azure_ai": "azure",
-    "bedrock": "bedrock",
     "bedrock_converse": "bedrock",
-    "cerebras": "cerebras",
-    "cohere": "cohere",
     "cohere_chat": "cohere",
     "copilot": "github_copilot",
-    "dashscope": "dashscope",
-    "databricks": "databricks",
-    "deepinfra": "deepinfra",
-    "deepseek": "deepseek",
     "fireworks": "fireworks_ai",
-    "fireworks_ai": "fireworks_ai",
-    "gemini": "gemini",
     "github-copilot": "github_copilot",
-    "github_copilot": "github_copilot",
     "google": "gemini",
     "google-gla": "gemini",
     "google-vertex": "vertex_ai",
-    "groq": "groq",
-    "minimax": "minimax",
-    "mistral": "mistral",
     "mistralai": "mistral",
-    "moonshot": "moonshot",
     "moonshotai": "moonshot",
-    "nebius": "nebius",
-    "novita": "novita",
-    "ollama": "ollama",
-    "openai": "openai",
     "openai-chat": "openai",
     "openai-responses": "openai",
-    "openrouter": "openrouter",
-    "perplexity": "perplexity",
     "projects": "vertex_ai",  # projects/.../publishers/google/models/...
     "publishers": "vertex_ai",
     "qwen_ai_platform": "dashscope",
     "qwencloud": "dashscope",
-    "sambanova": "sambanova",
     "together": "together_ai",
-    "together_ai": "together_ai",
     "vercel": "vercel_ai_gateway",
-    "vercel_ai_gateway": "vercel_ai_gateway",
     "vertex": "vertex_ai",
-    "vertex_ai": "vertex_ai",
-    "watsonx": "watsonx",
     "x-ai": "xai",
-    "xai": "xai",
     "z-ai": "zai",
-    "zai": "zai",
 }
 """Hosts, by the prefixes of ids that name them: ``openrouter/anthropic/claude-sonnet-4.5``, ``openai:gpt-5``."""
 

@@ -6,6 +6,7 @@ Every function that accepts an id also accepts a ``Model``, such as
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -15,10 +16,9 @@ from .._log import log
 from .._repr import short
 from ..templates.places import PREFIXES, named_places
 from . import table as tables
-from .catalog import Row
+from .catalog import Row, host_of, names, nearest, own_rows, relative, rows_of, versions
 from .ids import ModelId, key_of
 from .prompts import PROMPTS, PromptGrammar
-from .search import host_of, names, nearest, relative, rows_of, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,6 +57,23 @@ class Price:
     output: float = float("nan")
     cache_read: float = float("nan")
     cache_write: float = float("nan")
+
+    def of(self, fresh: float = 0, cached: float = 0, output: float = 0, written: float = 0) -> float:
+        """Return the US dollars of so many tokens of a call; NaN if a price of some of them is unknown.
+
+        Args:
+            fresh: new input.
+            cached: input that the provider's cache has.
+            output: the answer.
+            written: input that is written to the cache.
+        """
+        parts = ((fresh, self.input), (written, self.cache_write), (cached, self.cache_read), (output, self.output))
+        return sum(tokens * price for tokens, price in parts if tokens) / 1_000_000
+
+    def of_prompt(self, tokens: int, output: int = 0) -> dict[str, float] | None:
+        """Return the US dollars of a prompt and its answer, as new ``input`` and by ``cache_read``; None if unknown."""
+        cost = {"input": self.of(tokens, output=output), "cache_read": self.of(cached=tokens, output=output)}
+        return None if math.isnan(self.input + self.cache_read + sum(cost.values())) else cost
 
 
 UNBOUND: dict[str, object] = {
@@ -246,6 +263,15 @@ def _of_files(place: str, window: int | None, options: Mapping[str, object]) -> 
     return replace(model, source="assumed")
 
 
+def priced(usage: dict[str, float], model: str) -> dict[str, float]:
+    """Return billed tokens with their cost in US dollars; unchanged if no table has a price."""
+    if "output_tokens" not in usage:
+        return usage
+    kinds = ("input_tokens", "cache_read_input_tokens", "output_tokens", "cache_creation_input_tokens")
+    cost = Model.named(model).price.of(*(usage.get(kind, 0) for kind in kinds))
+    return usage if math.isnan(cost) else {**usage, "cost": cost}
+
+
 def retired(name: str) -> bool:
     """Return whether the provider is known to have stopped serving the model of that id."""
     return ModelId.of(name).name in tables.RETIRED
@@ -262,22 +288,21 @@ _WIDE = 1_000_000
 def own_table() -> dict[str, Model]:
     """Return every model of our own table, by name; built with the first id."""
     models = {}
-    for name, row in (tables.CLAUDE | tables.OPENAI).items():
-        grammar, window, max_output, price, output_price, read_price = row
-        is_claude = name in tables.CLAUDE
-        prompt = PROMPTS[grammar]
+    for name, row in own_rows().items():
+        is_claude, prompt = name.startswith("claude"), PROMPTS[row.prompt]
+        price, output_price, read_price = row.prices
         keeps = prompt.keeps_thinking or name in tables.KEEPS
         models[name] = Model(
             name,
             "anthropic" if is_claude else "openai_responses" if name in tables.RESPONSES else "openai_chat",
-            replace(prompt, keeps_thinking=keeps, images=tables.IMAGES.get(name, prompt.images)),
-            window,
-            max_output,
+            replace(prompt, keeps_thinking=keeps, images=row.images or prompt.images),
+            row.window,
+            row.max_output,
             Price(price, output_price, read_price, 1.25 * price if is_claude else price),
             binds_thinking=is_claude and name.endswith(tables.BINDS),
-            prefill=grammar not in _NO_PREFILL,
+            prefill=row.prompt not in _NO_PREFILL,
             # OpenAI documents 400,000 as 272,000 of input and 128,000 of output, from GPT-5 on.
-            input_limit=window - max_output if grammar == "openai" else None,
+            input_limit=row.window - row.max_output if row.prompt == "openai" else None,
             cache_seconds=tables.CACHE_SECONDS["claude" if is_claude else "gpt"],
             source="table",
         )

@@ -1,8 +1,8 @@
-"""Our own rows of models: windows, output limits, and prices in dollars per million tokens.
+"""What is known of models beside their rows, and the sources of our own rows, ``own.tsv``.
 
-They stand above ``catalog.tsv``, which has all other models: these know the prompt format, and were read in the
+Those stand above ``catalog.tsv``, which has all other models: these know the prompt format, and were read in the
 provider's documentation. Anthropic charges 1.25 times the input price for a cache write of five minutes, OpenAI the
-input price. A price without a source, or with sources that disagree, is NaN. Sources:
+input price. Sources:
 
 - Claude from 4.5 on, Fable and Mythos: platform.claude.com/docs/en/about-claude/pricing and the models' own pages.
 - Claude 3 to 4.1: docs.anthropic.com/en/docs/about-claude/pricing; Claude 3 Sonnet had no cache.
@@ -11,7 +11,12 @@ input price. A price without a source, or with sources that disagree, is NaN. So
   gpt-4.1 and gpt-4o: openai.com's table of June 2025 as openai_responses 0.4.1 (hex.pm) has it. gpt-5.4-mini, gpt-5.5,
   o1, o3-mini, o4-mini, gpt-4, gpt-4-turbo, gpt-3.5-turbo: tables of other projects that name the provider's page.
 - gpt-5.4: a window of 1,050,000 by LiteLLM's and genai-prices' tables of November 2026; it was 400,000 at first.
-- o3: 10 and 40 dollars at first, less later; sources disagree: NaN.
+- o3: 10 and 40 dollars at first, less later; sources disagree: no price.
+- Pictures: OpenAI's documentation, "Images and vision", down to o4-mini. It gives gpt-5-mini and gpt-5-nano 1.62 and
+  2.46; billed are 1.2 and 1.5, by the provider's pricing calculator and by two measurements
+  (community.openai.com/t/1344040, six sizes; t/1377015). The second also has gpt-5.2, gpt-5.3-codex and gpt-5.4: 1.2,
+  for gpt-5.4 of up to 2,500 patches; for gpt-5.4-mini it has both 1,536 and 2,500. gpt-5.5 is assumed to equal
+  gpt-5.4.
 """
 
 from __future__ import annotations
@@ -19,42 +24,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .prompts import Images
     from .provider import Provider
 
-_NONE = float("nan")
-
-# name: prompt format, window, output limit; prices of input, output, cache read
-CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
-    "claude-3-haiku": ("claude", 200_000, 4_096, 0.25, 1.25, 0.03),
-    "claude-3-sonnet": ("claude", 200_000, 4_096, 3, 15, _NONE),
-    "claude-3-opus": ("claude", 200_000, 4_096, 15, 75, 1.50),
-    "claude-3-5-haiku": ("claude", 200_000, 8_192, 0.80, 4, 0.08),
-    "claude-3-5-sonnet": ("claude", 200_000, 8_192, 3, 15, 0.30),
-    "claude-3-7-sonnet": ("claude", 200_000, 64_000, 3, 15, 0.30),
-    "claude-sonnet-4": ("claude", 200_000, 64_000, 3, 15, 0.30),
-    "claude-opus-4": ("claude", 200_000, 32_000, 15, 75, 1.50),
-    "claude-opus-4-1": ("claude", 200_000, 32_000, 15, 75, 1.50),
-    "claude-haiku-4-5": ("claude-4.5", 200_000, 64_000, 1, 5, 0.10),
-    "claude-sonnet-4-5": ("claude-4.5", 200_000, 64_000, 3, 15, 0.30),
-    "claude-opus-4-5": ("claude-4.5", 200_000, 64_000, 5, 25, 0.50),
-    "claude-sonnet-4-6": ("claude-4.6", 1_000_000, 128_000, 3, 15, 0.30),
-    "claude-opus-4-6": ("claude-4.6", 1_000_000, 128_000, 5, 25, 0.50),
-    "claude-opus-4-7": ("claude-4.7", 1_000_000, 128_000, 5, 25, 0.50),
-    "claude-opus-4-8": ("claude-4.8", 1_000_000, 128_000, 5, 25, 0.50),
-    "claude-haiku-5": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
-    "claude-sonnet-5": ("claude-4.8", 1_000_000, 128_000, 2, 10, 0.20),
-    "claude-opus-5": ("claude-4.8", 1_000_000, 128_000, 5, 25, 0.50),
-    "claude-fable-5": ("claude-4.8", 1_000_000, 128_000, 10, 50, 1.00),
-    "claude-mythos-5": ("claude-4.8", 1_000_000, 128_000, 10, 50, 1.00),
-    "claude-haiku-5-5": ("claude-4.8", 1_000_000, 128_000, 0.10, 0.50, 0.01),  # five times that past 100,000 tokens
-    "claude-sonnet-5-5": ("claude-4.8", 1_000_000, 128_000, 2, 10, 0.10),
-    "claude-opus-5-5": ("claude-4.8", 1_000_000, 128_000, 4, 20, 0.20),
-    "claude-fable-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
-    "claude-fable-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
-    "claude-mythos-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
-    "claude-mythos-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
-}
 CACHE_SECONDS = {"claude": 300, "gpt": 3_600}
 """Seconds after its last use for which a cached prompt is kept at most, by the beginning of the model's id: Anthropic
 five minutes (an hour where a call asks for it), OpenAI an hour."""
@@ -104,53 +75,6 @@ RETIRED = ("claude-3-5-haiku",)
 
 KEEPS = ("claude-opus-4-5",)
 """Models that keep the thinking of earlier turns although their generation does not."""
-
-OPENAI: dict[str, tuple[str, int, int, float, float, float]] = {
-    "gpt-3.5-turbo": ("openai-cl100k", 16_385, 4_096, 0.50, 1.50, _NONE),
-    "gpt-4": ("openai-cl100k", 8_192, 4_096, 30, 60, _NONE),
-    "gpt-4-turbo": ("openai-cl100k", 128_000, 4_096, 10, 30, _NONE),
-    "gpt-4o": ("openai-4", 128_000, 16_384, 2.50, 10, 1.25),
-    "gpt-4o-mini": ("openai-4", 128_000, 16_384, 0.15, 0.60, 0.075),
-    "gpt-4.1": ("openai-4", 1_047_576, 32_768, 2, 8, 0.50),
-    "gpt-4.1-mini": ("openai-4", 1_047_576, 32_768, 0.40, 1.60, 0.10),
-    "gpt-4.1-nano": ("openai-4", 1_047_576, 32_768, 0.10, 0.40, 0.025),
-    "o1": ("openai-o", 200_000, 100_000, 15, 60, 7.50),
-    "o3": ("openai-o", 200_000, 100_000, _NONE, _NONE, _NONE),
-    "o3-mini": ("openai-o", 200_000, 100_000, 1.10, 4.40, 0.55),
-    "o4-mini": ("openai-o", 200_000, 100_000, 1.10, 4.40, 0.275),
-    "gpt-5": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
-    "gpt-5-mini": ("openai", 400_000, 128_000, 0.25, 2, 0.025),
-    "gpt-5-nano": ("openai", 400_000, 128_000, 0.05, 0.40, 0.005),
-    "gpt-5-codex": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
-    "gpt-5.1": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
-    "gpt-5.2": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
-    "gpt-5.3-codex": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
-    "gpt-5.4": ("openai", 1_050_000, 128_000, 2.50, 15, 0.25),
-    "gpt-5.4-mini": ("openai", 400_000, 128_000, 0.75, 4.50, 0.075),
-    "gpt-5.5": ("openai", 1_050_000, 128_000, 5, 30, 0.50),
-}
-IMAGES: dict[str, Images] = {
-    "gpt-4o-mini": "tiles-mini",
-    "o1": "tiles-o",
-    "o3": "tiles-o",
-    "gpt-4.1-mini": "patches-1.62",
-    "gpt-4.1-nano": "patches-2.46",
-    "o4-mini": "patches-1.72",
-    "gpt-5-mini": "patches-1.2",
-    "gpt-5-nano": "patches-1.5",
-    "gpt-5.2": "patches-1.2",
-    "gpt-5.3-codex": "patches-1.2",
-    "gpt-5.4": "patches-1.2-wide",
-    "gpt-5.4-mini": "patches-1.2",
-    "gpt-5.5": "patches-1.2-wide",
-}
-"""Ways to charge pictures of models that differ from their prompt format.
-
-Sources: OpenAI's documentation, "Images and vision", down to o4-mini. It gives gpt-5-mini and gpt-5-nano 1.62 and 2.46;
-billed are 1.2 and 1.5, by the provider's pricing calculator and by two measurements (community.openai.com/t/1344040,
-six sizes; t/1377015). The second also has gpt-5.2, gpt-5.3-codex and gpt-5.4: 1.2, for gpt-5.4 of up to 2,500 patches;
-for gpt-5.4-mini it has both 1,536 and 2,500. gpt-5.5 is assumed to equal gpt-5.4.
-"""
 
 ALIASES = {
     "sonnet": "claude-sonnet-5-5",

@@ -7,8 +7,8 @@ compaction and a transcript.
 from __future__ import annotations
 
 from .figures import Course, FigureSizes, Past, Planned, Report, Share, course, sizes, states
+from .html import sentence
 from .page import page
-from .parts import sentence
 
 __all__ = [
     "Course",

@@ -10,9 +10,8 @@ from ..messages.types import Transcript
 from ..planning.plan import Plan
 from . import charts, panels, plans
 from .figures import Share, sizes
-from .html import Markup, folded, tag
+from .html import Markup, folded, legend, panel, tag
 from .page import STYLE
-from .parts import legend, panel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

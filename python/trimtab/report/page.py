@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import cache, panels, plans
+from . import panels, plans
 from .html import Markup, esc, tag
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PANELS = (
     panels.largest,
     plans.plans,
     plans.money,
-    cache.rebuilt,
+    plans.rebuilt,
     plans.history,
     panels.counted,
 )

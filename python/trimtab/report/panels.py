@@ -10,8 +10,22 @@ import numpy as np
 from .._repr import printable
 from . import charts
 from .figures import SPLIT, errors
-from .html import Markup, data, folded, table, tag
-from .parts import WORDS, about, bar, legend, panel, said, scroll, span, swatch
+from .html import (
+    WORDS,
+    Markup,
+    about,
+    bar,
+    data,
+    folded,
+    legend,
+    panel,
+    said,
+    scroll,
+    span,
+    swatch,
+    table,
+    tag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

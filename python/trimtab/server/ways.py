@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from .._repr import short
-from ..models.prices import priced
+from ..models.model import Model
 from .translate import Work, asked
 
 if TYPE_CHECKING:
@@ -102,11 +102,6 @@ class Market:
         saved = max(work.prompt - after, 0) * rates.kept * unit * calls
         return replace(way, after=after, once=once, rewrite=rewrite, a_call=a_call, calls=calls, saved=saved)
 
-    def price(self, model: str, fresh: int, cached: int, output: int) -> float:
-        """Return the US dollars of one request; NaN if a price is unknown."""
-        usage = {"input_tokens": fresh, "cache_read_input_tokens": cached, "output_tokens": output}
-        return priced({**usage}, model).get("cost", math.nan)
-
 
 def ways(in_call: Work, on_demand: Work, market: Market) -> tuple[WayCost, ...]:
     """Return the cost of each way to carry out a plan; those that are none say why.
@@ -129,7 +124,7 @@ def _each(in_call: Work, on_demand: Work, market: Market) -> Iterator[WayCost]:
         yield WayCost(MODEL, why="the plan has no summary")
     else:
         read = int(in_call.costs.per_message[zone.start : zone.stop].sum()) if zone else 0
-        once = market.price(market.author, read, 0, summary)
+        once = Model.named(market.author).price.of(read, output=summary)
         yield market.of(WayCost(MODEL, author=market.author), in_call, after, once, rewrite + summary)
     yield _on_server(WayCost(CALL, "call"), in_call, market, summary, rewrite)
     yield _on_server(WayCost(ON_DEMAND, "pass"), on_demand, market, summary, rewrite)
@@ -146,7 +141,7 @@ def _on_server(way: WayCost, work: Work, market: Market, summary: int, rewrite: 
         return market.of(way, work, after, 0.0, rewrite)
     read = int(work.costs.ledger.per_message[: call.cut].sum()) + work.fixed if call.is_pass else work.prompt
     held = min(market.cached, read)
-    once = market.price(market.model_id, read - held, held, summary)
+    once = Model.named(market.model_id).price.of(read - held, held, summary)
     return market.of(replace(way, author=market.model_id), work, after, once, after - work.fixed)
 
 

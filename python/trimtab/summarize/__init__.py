@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._lazy import loader
-from .ask import Answer, Ask, Prompt, Summarizer, Usage
+from .ask import Answer, Ask, Facts, Prompt, Summarizer, Usage
 from .attempts import Limits
-from .facts import Facts
-from .load import load
-from .named import open_summarizer
+from .facts import facts
+from .named import Function, load, open_summarizer
 from .offers import Offer, Sizes, offers
 from .prompt import render, turn
 from .request import Request, request
-from .state import facts
 from .write import Writer
-from .writers.function import Function
 
 if TYPE_CHECKING:
     from .writers.anthropic import Anthropic

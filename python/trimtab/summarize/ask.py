@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._repr import short
 from ..messages.request import keywords
-from .sections import AGENT, task
+from .sections import AGENT, CHAT, task
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..messages.types import Message
     from ..models.provider import Provider
     from ..planning.stages import Template
-    from .facts import Facts
+    from .sections import Section
 
 TASK = task(AGENT)
 """The content of a summary, unless the policy has its own words."""
@@ -93,6 +93,38 @@ class SessionRequest:
         """Return the keywords of the call, with one more user turn behind the messages."""
         messages = [*self.messages, {"role": "user", "content": turn}]
         return keywords(self.provider, messages, self.system, self.tools, marks_cache=self.marks_cache)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts of the messages that a summary must have, and their state as code computed it.
+
+    Attributes:
+        rules: the paragraphs in which the user gives a rule, verbatim.
+        request: the first request; empty if an earlier summary has it.
+        written: the files that calls wrote.
+        tasks: the tasks that are not done: text and status.
+        tests: the last run of each test or build command, and whether it shows a failure; None if it says nothing.
+        state: the offline summary.
+        language: code of the conversation's language; None if its words do not tell.
+        chat: whether no message calls a tool.
+    """
+
+    __repr__ = short
+
+    rules: tuple[str, ...] = ()
+    request: str = ""
+    written: tuple[str, ...] = ()
+    tasks: tuple[tuple[str, str], ...] = ()
+    tests: tuple[tuple[str, bool | None], ...] = ()
+    state: str = ""
+    language: str | None = None
+    chat: bool = False
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections of the summary."""
+        return CHAT if self.chat else AGENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from ..counting.counter import scan
-from .facts import Facts
+from .ask import Facts
 from .prompt import RESULT
 
 if TYPE_CHECKING:

@@ -1,44 +1,49 @@
-"""The facts that a model's summary is held to."""
+"""Computes the facts that a model's summary is held to from the messages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from .._repr import short
-from .sections import AGENT, CHAT
+from .. import _core
+from .ask import Ask, Facts
+from .languages import MOST, language
 
-if TYPE_CHECKING:
-    from .sections import Section
+STATE = 1_200
+"""Most tokens of the state in a request: more is less than what the messages say themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Facts of the messages that a summary must have, and their state as code computed it.
+def facts(ask: Ask) -> Facts:
+    """Return the facts of a request's messages.
 
-    Attributes:
-        rules: the paragraphs in which the user gives a rule, verbatim.
-        request: the first request; empty if an earlier summary has it.
-        written: the files that calls wrote.
-        tasks: the tasks that are not done: text and status.
-        tests: the last run of each test or build command, and whether it shows a failure; None if it says nothing.
-        state: the offline summary.
-        language: code of the conversation's language; None if its words do not tell.
-        chat: whether no message calls a tool.
+    Args:
+        ask: the request; the messages that stay behind the summary count, too.
     """
+    from .offline import offline  # noqa: PLC0415 - loaded with the first summary
 
-    __repr__ = short
+    rules, request, written, tasks, tests = _core.facts((ask.messages, ask.after), ask.previous or "")
+    entries = [*_core.entries(ask.messages), *_core.entries(ask.after)]
+    state = replace(ask, max_tokens=max(min(ask.max_tokens // 2, STATE), 1), replaces=0)
+    return Facts(
+        rules=tuple(rules),
+        request=request,
+        written=tuple(written),
+        tasks=tuple(tasks),
+        tests=tuple(tests),
+        state=offline(state),
+        language=_spoken(entries),
+        chat=not any(kind == "call" for _, kind, _, _ in entries),
+    )
 
-    rules: tuple[str, ...] = ()
-    request: str = ""
-    written: tuple[str, ...] = ()
-    tasks: tuple[tuple[str, str], ...] = ()
-    tests: tuple[tuple[str, bool | None], ...] = ()
-    state: str = ""
-    language: str | None = None
-    chat: bool = False
 
-    @property
-    def sections(self) -> tuple[Section, ...]:
-        """The sections of the summary."""
-        return CHAT if self.chat else AGENT
+def _spoken(entries: list[tuple[int, str, str, str]]) -> str | None:
+    """Return the language that the user writes, or else the assistant."""
+    for roles in (("user",), ("assistant", "model")):
+        texts = (text[:2_000] for _, kind, name, text in entries if kind == "text" and name in roles)
+        said: list[str] = []
+        for text in texts:
+            said.append(text)
+            if sum(map(len, said)) > MOST:
+                break
+        if found := language("\n".join(said)):
+            return found
+    return None

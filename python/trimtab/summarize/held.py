@@ -16,8 +16,7 @@ from .units import joined, units
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from .ask import Answer, Ask
-    from .facts import Facts
+    from .ask import Answer, Ask, Facts
     from .units import Unit
 
 _TAGGED = re.compile(

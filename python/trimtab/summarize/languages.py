@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+import tomllib
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
-NAMES: Final = {
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "de": "German",
-    "pt": "Portuguese",
-    "it": "Italian",
-    "nl": "Dutch",
-    "ru": "Russian",
-    "zh": "Chinese",
-    "ja": "Japanese",
-    "ko": "Korean",
-}
+SectionName = Literal["rules", "requests", "decisions", "errors"]
 
-_WORDS: Final = {
-    "en": "the and of to is in that it for was on with not are this be have you or from at as by which had were an",
-    "es": "el la los las de que y en un una es por con para no se del lo al está más pero como su hay fue ser son",
-    "fr": "le la les des est et un une dans que qui pour pas du ne au sur avec ce il sont nous vous par plus être",
-    "de": "der die das und ist nicht ein eine zu den von mit auf für wird dem des auch sich im wurde noch sind",
-    "pt": "o a os as de que e em um uma é para com não do da por no na se mais foi ser são está este isso ao dos ou",
-    "it": "il la di che e un una è per non con del della sono si da nel più gli le questo alla ma dei come anche",
-    "nl": "de het een en van is dat niet op te zijn met voor er aan ook als om wordt bij nog naar maar deze dit heeft",
+_LANGUAGES: Final[dict[str, dict[str, Any]]] = tomllib.loads(
+    Path(__file__).with_name("languages.toml").read_text("utf-8")
+)
+
+NAMES: Final[dict[str, str]] = {code: each["name"] for code, each in _LANGUAGES.items()}
+"""Languages by their code."""
+
+_TABLE: Final = {code: frozenset(each["words"].split()) for code, each in _LANGUAGES.items() if "words" in each}
+
+HEADINGS: Final = {code: tuple[str, ...](each["headings"]) for code, each in _LANGUAGES.items() if "headings" in each}
+"""Headings of rules, requests, files and open items, and the words for a written file and the first request."""
+
+SECTIONS: Final[dict[str, SectionName]] = {
+    title: section
+    for each in _LANGUAGES.values()
+    if "sections" in each
+    for title, section in zip(each["sections"], get_args(SectionName), strict=True)
 }
-_TABLE: Final = {language: frozenset(words.split()) for language, words in _WORDS.items()}
+"""Sections of an offline summary by their heading in small letters."""
+
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\S*[/_\\=<>{}()]\S*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS: Final = (
@@ -50,31 +50,6 @@ LETTERS = 10
 
 LEAST = 6
 """Common words that tell a language of Latin letters."""
-
-HEADINGS: Final = {
-    "en": ("Rules", "Requests", "Files", "Open items", "written", "first request"),
-    "es": ("Reglas", "Peticiones", "Archivos", "Pendiente", "escrito", "primera petición"),
-    "fr": ("Règles", "Demandes", "Fichiers", "À faire", "écrit", "première demande"),
-    "de": ("Regeln", "Aufträge", "Dateien", "Offen", "geschrieben", "erster Auftrag"),
-    "pt": ("Regras", "Pedidos", "Arquivos", "Pendente", "escrito", "primeiro pedido"),
-    "ru": ("Правила", "Запросы", "Файлы", "Открыто", "записано", "первый запрос"),
-    "zh": ("规则", "请求", "文件", "待办", "已写入", "最初的请求"),
-    "ja": ("ルール", "依頼", "ファイル", "未完了", "書き込み", "最初の依頼"),
-    "ko": ("규칙", "요청", "파일", "남은 일", "작성", "첫 요청"),
-}
-"""Headings of rules, requests, files and open items, and the words for a written file and the first request."""
-
-_TITLES: Final[dict[Literal["rules", "requests", "decisions", "errors"], str]] = {
-    "rules": "rules reglas règles regeln regras правила 规则 ルール 규칙",
-    "requests": "requests peticiones demandes anfragen pedidos запросы 请求 依頼 요청",
-    "decisions": "decisions decisiones décisions entscheidungen decisões решения 决定 決定 결정",
-    "errors": "errors errores erreurs fehler erros ошибки 错误 エラー 오류",
-}
-
-SECTIONS: Final[dict[str, Literal["rules", "requests", "decisions", "errors"]]] = {
-    title: section for section, titles in _TITLES.items() for title in titles.split()
-}
-"""Sections of an offline summary by their heading in small letters."""
 
 
 def language(text: str) -> str | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..models.model import Model, retired
-from ..models.prices import priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,11 +98,12 @@ def offers(  # noqa: PLR0917 - the summarizer, the policy, the session and its s
         for asked, why in _asked(writer, stage, session, model):
             known = model if asked == session else Model.named(asked)
             author, window = f"{writer.package}:{asked}", writer.window or known.window
-            cost = _cost(asked, sizes.zone + words + behind, 0, sizes.answer)
+            price = Model.named(asked).price
+            cost = price.of(sizes.zone + words + behind, output=sizes.answer)
             yield Offer(author, asked, cost=cost, window=window, why=why)
             if reuse_cache and asked == session and sizes.prompt + words + sizes.answer <= window:
                 read = min(sizes.cached, sizes.prompt)
-                cost = _cost(asked, sizes.prompt - read + words, read, sizes.answer)
+                cost = price.of(sizes.prompt - read + words, read, sizes.answer)
                 yield Offer(author, asked, reuse_cache=True, cost=cost, window=window, why=why)
 
     return tuple(sorted(each(), key=lambda offer: math.inf if math.isnan(offer.cost) else offer.cost))
@@ -123,8 +123,3 @@ def _asked(writer: Client, stage: SummarizeZone, session: str, model: Model) -> 
         yield writer.cheap, ""
         if same and session != writer.cheap:
             yield session, ""
-
-
-def _cost(model: str, fresh: int, cached: int, output: int) -> float:
-    usage = {"input_tokens": fresh, "cache_read_input_tokens": cached, "output_tokens": output}
-    return priced({**usage}, model).get("cost", math.nan)

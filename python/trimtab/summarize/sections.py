@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -14,77 +16,11 @@ class Section(NamedTuple):
     about: str
 
 
-_RULES = Section(
-    "rules",
-    "Rules",
-    "every rule, limit and preference that the user or the project set and that still stands, each whole and in its own"
-    " words.",
+AGENT, CHAT = (
+    tuple(Section(**each) for each in sections)
+    for sections in tomllib.loads(Path(__file__).with_name("sections.toml").read_text("utf-8")).values()
 )
-_OPEN = Section(
-    "open_items",
-    "Open items",
-    "what is still to be done, as it stands, and the next step, with the words of the conversation that call for it in"
-    " quotation marks.",
-)
-
-AGENT = (
-    _RULES,
-    Section(
-        "requests",
-        "Requests",
-        "what the user asked for, oldest first, in the user's own words where they are short; say which is the first"
-        " request and which the current one. Answers to questions and refusals are the user's words too.",
-    ),
-    Section(
-        "decisions",
-        "Decisions",
-        "what was decided or found out, each with its reason. Of what was taken back or replaced the newest stands; the"
-        " older only as what it was.",
-    ),
-    Section(
-        "files", "Files", "paths that were written or matter, each with what was done to it, and the symbol or line."
-    ),
-    Section(
-        "commands",
-        "Commands",
-        "the last run of each test and build command: passed, failed or not known, and why; passed only where its"
-        " result says so.",
-    ),
-    Section("errors", "Errors", "failures, and whether a later run passed."),
-    Section(
-        "facts",
-        "Facts",
-        "names, ids, versions, addresses and numbers that will be needed again, exactly as they stand, each in a"
-        " sentence that says what it is.",
-    ),
-    Section("current_work", "Current work", "what was going on last, with its newest words in quotation marks."),
-    _OPEN,
-)
-"""The sections for an agent that calls tools."""
-
-CHAT = (
-    _RULES,
-    Section(
-        "requests",
-        "Requests",
-        "what the user wanted, oldest first, in the user's own words where they are short; say which is the current"
-        " one.",
-    ),
-    Section(
-        "facts",
-        "Facts",
-        "what was said of people, things, places, dates and numbers, each with whom or what it belongs to; keep apart"
-        " what is easily confused.",
-    ),
-    Section(
-        "decisions",
-        "Decisions",
-        "what was agreed on, each with its reason. Of what was taken back or replaced the newest stands; the older only"
-        " as what it was.",
-    ),
-    _OPEN._replace(about=_OPEN.about.replace("to be done", "open, promised or unanswered")),
-)
-"""The sections for a chat without tools."""
+"""The sections for an agent that calls tools, and for a chat without tools."""
 
 
 def task(sections: tuple[Section, ...]) -> str:

@@ -6,7 +6,7 @@ import inspect
 import time
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from .._log import log
 from ..errors import SummaryError
@@ -49,6 +49,7 @@ class AsyncSession(Protocol):
         """Close the connection."""
 
 
+@runtime_checkable
 class Writer(Protocol):
     """A summarizer: a value that opens a session for each summary."""
 

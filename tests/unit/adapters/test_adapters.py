@@ -9,9 +9,8 @@ import pytest
 
 import trimtab
 from support.models import CLAUDE, GPT
-from trimtab.adapters.conversation import RETRIES
 from trimtab.adapters.mirror import call, mirrored, returned, text_of
-from trimtab.adapters.sessions import Sessions, opening
+from trimtab.adapters.sessions import RETRIES, Sessions, opening
 
 MODEL = CLAUDE
 MESSAGES = [{"role": "user", "content": f"step {n}: " + "words " * 300} for n in range(60)]

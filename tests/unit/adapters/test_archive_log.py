@@ -14,7 +14,7 @@ from test_hook import SESSION, compacting, hook, until
 import trimtab
 from support.archives import KINDS, commit, opened, query, said
 from trimtab.archive import Receipt, SqliteArchive, open_archive
-from trimtab.archive.sql.migrate import migrations
+from trimtab.archive.sql.statements import migrations
 from trimtab.cli import main
 from trimtab.compaction.effects import Note
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import trimtab
-from trimtab.adapters.claude_code import grammars
-from trimtab.adapters.claude_code.statusline import compaction_limit, next_prompt, status_line
+from trimtab.adapters.claude_code.statusline import compaction_limit, counter_of, next_prompt, status_line
 
 MODEL = "claude-opus-4-6"
 USAGE = {"input_tokens": 3, "cache_read_input_tokens": 21_000, "cache_creation_input_tokens": 450, "output_tokens": 60}
@@ -252,7 +251,7 @@ def test_a_damaged_file_of_a_grammar_changes_nothing(text: str, tmp_path: Path) 
 def test_a_folder_that_cannot_be_written_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "file"))
-    counter, grammar = grammars.counter_of(MODEL)
+    counter, grammar = counter_of(MODEL)
     assert counter.count("hello") == 1
     assert grammar.encoding == "claude-old"
 

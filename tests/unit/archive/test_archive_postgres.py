@@ -18,7 +18,7 @@ from support.transcripts import transcript
 from trimtab.archive import PostgresArchive, SqlArchive, SqliteArchive, Stored, open_archive
 from trimtab.archive.sql import write as _write
 from trimtab.archive.sql.codec import encode
-from trimtab.archive.sql.migrate import migrations
+from trimtab.archive.sql.statements import migrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

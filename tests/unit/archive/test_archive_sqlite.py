@@ -18,7 +18,7 @@ from support.archives import commit, first_archive, said
 from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import SqliteArchive, open_archive, sqlite
-from trimtab.archive.sql.migrate import migrations
+from trimtab.archive.sql.statements import migrations
 
 if TYPE_CHECKING:
     from pathlib import Path

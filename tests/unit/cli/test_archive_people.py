@@ -10,7 +10,7 @@ import pytest
 import trimtab
 from support.command import run
 from support.transcripts import transcript
-from trimtab.cli.refs import short_refs
+from trimtab.cli.originals import short_refs
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 

@@ -13,7 +13,7 @@ import trimtab
 from support.command import run
 from support.models import CLAUDE
 from support.transcripts import transcript
-from trimtab.cli.plan_file import LINE, from_text
+from trimtab.cli.apply import LINE, from_text
 from trimtab.messages.envelope import enveloped
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(12))

@@ -96,9 +96,9 @@ def test_fit_replaces_halves_although_automatic_compaction_is_off():
 def _manual():
     from dataclasses import replace
 
-    from trimtab.policies.default import POLICY
+    from trimtab.policies import DEFAULT
 
-    return replace(POLICY, trigger=replace(POLICY.trigger, auto=False))
+    return replace(DEFAULT, trigger=replace(DEFAULT.trigger, auto=False))
 
 
 def test_compact_prune_and_overflow_let_none_out():

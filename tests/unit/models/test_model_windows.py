@@ -10,9 +10,8 @@ import pytest
 import models as tool
 from trimtab import Model
 from trimtab.models import ModelId
-from trimtab.models.catalog import Row, hosts, rows
+from trimtab.models.catalog import Row, hosts, names, rows
 from trimtab.models.ids import key_of
-from trimtab.models.search import names
 
 NAN = float("nan")
 

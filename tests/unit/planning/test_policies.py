@@ -19,6 +19,7 @@ from support.scale import scaled
 from trimtab import _core, config
 from trimtab.counting import Calibration
 from trimtab.planning import Messages, Terms, Tokens, Trigger, Turns
+from trimtab.planning.stages.sizes import PLACEHOLDER
 from trimtab.policies import POLICIES
 
 PRESETS = sorted(POLICIES)
@@ -51,6 +52,12 @@ def test_partition_means_each_keeper_takes_what_the_ones_before_it_left(
     zones = _core.partition(*arrays, keepers=keepers, snap=snap, head=head, least=least)
     rules = {"keepers": keepers, "snap": snap, "head": head, "least": least}
     assert zones.tolist() == oracle.partition(costs, safe, cuts, summary, pinned, **rules)
+
+
+def test_the_default_prunes_no_result_that_is_smaller_than_a_placeholder() -> None:
+    prune = POLICIES["default"].prune
+    assert prune is not None
+    assert prune.min_tokens == PLACEHOLDER
 
 
 def test_a_keeper_or_a_snap_that_there_is_not_is_named() -> None:

@@ -20,7 +20,7 @@ from support.loopback import DIALECTS, Reply
 from support.models import CLAUDE_HAIKU, GEMINI_UNSIGNED, GPT
 from support.transcripts import PROVIDERS, transcript
 from trimtab.events import Compacted, FellBack
-from trimtab.models.prices import priced
+from trimtab.models.model import priced
 from trimtab.policies import POLICIES
 from trimtab.summarize import Answer, Anthropic, Ask, Command, Function, Limits, OpenAI, open_summarizer, render
 from trimtab.summarize.attempts import Pause, Try, attempts

@@ -14,9 +14,19 @@ from ...archive import Receipt, Record, SqlArchive, open_archive
 from ...archive.names import check_name, given_name
 from ...errors import Error
 from ...formats import read
-from . import receipts
 from .given import facts
-from .store import MAX_AGE_DAYS, MAX_BYTES, expire, folder, read_json, session_file, waiting, write
+from .store import (
+    MAX_AGE_DAYS,
+    MAX_BYTES,
+    expire,
+    folder,
+    notes_in,
+    read_json,
+    session_file,
+    take_notes,
+    waiting,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,14 +98,14 @@ def _archive(archive: SqlArchive, path: Path) -> bool:
 
 def log_receipts(archive: SqlArchive) -> None:
     """Put what the hooks noted into the archive's log."""
-    for path in receipts.take():
+    for path in take_notes():
         archive.note([*noted(path)])
         Path(path).unlink(missing_ok=True)
 
 
 def noted(path: str) -> Iterator[Receipt]:
     """Yield what the hooks noted in a file."""
-    for found in receipts.entries(path):
+    for found in notes_in(path):
         with suppress(ValueError):
             at = datetime.fromtimestamp(found["at"], UTC)
             what, outcome, why = (found[name] for name in ("what", "outcome", "why"))

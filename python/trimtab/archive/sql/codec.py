@@ -1,4 +1,4 @@
-"""Messages as stored in an archive: JSON that decodes to an equal message, compressed where that is smaller."""
+"""Messages as stored in an archive: JSON that decodes to an equal one, compressed where that is smaller; its words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ... import _core
 from ...errors import ArchiveError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MIN_CHARS = 256
 """Characters below which compression gains nothing over its header and dictionary."""
@@ -103,3 +103,45 @@ def load(body: str | bytes, digest: str) -> dict[str, Any]:
         raise ArchiveError(f"a stored message does not match its digest {digest[:16]}")
     message: dict[str, Any] = decode(text)
     return message
+
+
+_WORD = re.compile(r"[^\W_]{1,64}")
+"""Letters and digits: the parts of ``snake_case`` and of paths are words. Longer runs are data."""
+
+_LONG = re.compile(r"[^\W_]{65,}")
+_UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+"""Characters of scripts without spaces: each is a word."""
+
+_NO_TEXT = frozenset({"signature", "data", "encrypted_content", "id", "tool_use_id", "tool_call_id", "call_id", "type"})
+"""Fields without words: ids, signatures and images."""
+
+MAX_BYTES = 500_000
+"""Bytes of indexed words of one message; PostgreSQL allows less than 1 MB."""
+
+
+def words(text: str) -> list[str]:
+    """Return the distinct words of a text in lower case, in order."""
+    if not text.isascii():
+        text = _UNSPACED.sub(r" \1 ", text)
+    return list(dict.fromkeys(_WORD.findall(_LONG.sub(" ", text.lower()))))
+
+
+def index_words(body: str) -> str:
+    """Return the words of a message's JSON, separated by spaces."""
+    found = " ".join(words(" ".join(texts_in(json.loads(body))))).encode("utf-8", "replace")
+    if len(found) > MAX_BYTES:
+        found = found[:MAX_BYTES].rpartition(b" ")[0]
+    return found.decode()
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a message, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            if key not in _NO_TEXT:
+                yield from texts_in(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from texts_in(part)

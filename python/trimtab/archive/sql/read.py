@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ArchiveError
 from ..names import check_session, is_ref, may_read
 from ..values import ArchivedCompaction, Changes, Original, Overview, StoredSession, Totals
-from .codec import decode, load
+from .codec import decode, load, texts_in
 from .statements import MANY, Database, Row, Steps, check_count, damaged, parse_ids, parse_time, transaction, value_of
-from .words import texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from ...errors import SessionError
 from ..names import check_name, check_session
 from ..values import Pruned
-from .codec import decompress
+from .codec import decompress, index_words
 from .statements import Database, Dialect, Row, Steps, check_count
-from .words import index_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

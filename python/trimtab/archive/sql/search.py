@@ -9,9 +9,8 @@ from typing import Any
 from ...errors import ArchiveError
 from ..names import check_session
 from ..values import Hit
-from .codec import MIN_CHARS, compress, decompress, load
+from .codec import MIN_CHARS, compress, decompress, index_words, load, texts_in, words
 from .statements import Database, Dialect, Row, Steps, check_count, parse_time, transaction, value_of
-from .words import index_words, texts_in, words
 
 BATCH = 500
 """Messages that are read and indexed together."""

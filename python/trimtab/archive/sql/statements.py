@@ -1,4 +1,4 @@
-"""The interface to a database: an operation is a generator of statements, run in one transaction.
+"""The interface to a database: an operation is a generator of statements, run in one transaction; the schema's files.
 
 Statements use ``?`` for a value; a ``Dialect`` holds the parts in which databases differ.
 """
@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial, wraps
+from functools import cache, partial, wraps
+from importlib.resources import files
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ...errors import ArchiveError
@@ -218,3 +219,33 @@ def clean(text: str | None) -> str | None:
     Used for summaries only, as a readable copy; the message with the summary is stored unchanged.
     """
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode() if text else text
+
+
+@cache
+def migrations(name: str) -> dict[int, list[str]]:
+    """Return the statements of each version of a database's schema."""
+    found = {}
+    for file in files(__package__).joinpath("migrations").iterdir():
+        kind, _, number = file.name.removesuffix(".sql").partition("_")
+        if kind == name:
+            # Each statement ends with a semicolon at the end of a line.
+            found[int(number)] = [part for part in file.read_text("utf-8").split(";\n") if part.strip()]
+    return dict(sorted(found.items()))
+
+
+def pending(name: str, version: int, place: str) -> tuple[int, list[Statement]]:
+    """Return the newest version of a schema, and the statements that upgrade an older one to it.
+
+    Raises:
+        ArchiveError: the schema is newer than this code.
+    """
+    known = migrations(name)
+    newest = max(known)
+    if version > newest:
+        raise ArchiveError(
+            f"the archive {place} has version {version}, trimtab knows {newest}: update trimtab or use another archive"
+        )
+    steps: list[Statement] = [(text, ()) for number, texts in known.items() if number > version for text in texts]
+    if version < newest:
+        steps.append(("INSERT INTO schema_version (version) VALUES (?)", (newest,)))
+    return newest, steps

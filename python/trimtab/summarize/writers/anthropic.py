@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NoMessageError
-from ...models.prices import priced
+from ...models.model import priced
 from ..ask import Answer
 from ..sections import schema
 from .client import Client, output_limit, sections_of

@@ -1,4 +1,4 @@
-"""What a compaction did to its list, and the list from before the first of several compactions."""
+"""Archived lists as people read them: refs, messages in a line, what a compaction did, the first list of several."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
+from .._repr import one_line
 from ..archive.names import given_name, may_read
+from ..archive.sql.codec import texts_in
 from ..errors import ArchiveError
+from .input import model_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterable, Sequence
 
     from ..archive import Changes, SqlArchive
+    from ..messages.types import Transcript
 
 _NAMED = re.compile(r"(?:\bref=\\?\"?|\brestore |\bref\\?\"?: \\?\"?)([0-9a-f]{20})(?![0-9a-f])")
 """A ref in a summary's envelope or in a notice, in a message's JSON."""
@@ -121,3 +127,64 @@ def _length(originals: Sequence[Any], changes: Changes, messages: Sequence[Any])
     placed = bool(found.left) and found.left[0] > last  # the summary stands where the first that left stood
     others = at - len(changes.kept) - (len(found.changed) - behind)
     return None if others > MAX_PLACED else min(at + behind + placed, len(messages))
+
+
+SHORTEST = 8
+"""Characters of a short ref at least: one in a million archives of 100 compactions has two that are equal."""
+
+
+def short_refs(refs: Iterable[str]) -> dict[str, str]:
+    """Return the shortest beginning of each ref that no other has, at least 8 characters."""
+    ordered, short = sorted(set(refs)), {}
+    for at, ref in enumerate(ordered):
+        near = ordered[max(at - 1, 0) : at] + ordered[at + 1 : at + 2]
+        lengths = range(SHORTEST, len(ref))
+        short[ref] = next((ref[:n] for n in lengths if not any(other.startswith(ref[:n]) for other in near)), ref)
+    return short
+
+
+def full_ref(archive: SqlArchive, text: str) -> str:
+    """Return the ref that begins with a text; the text itself if none does.
+
+    Raises:
+        ArchiveError: several do.
+    """
+    found = archive.matching(text)
+    if len(found) > 1 and text not in found:
+        some = ", ".join(short_refs(found).values())
+        raise ArchiveError(f"several compactions begin with {text}: {some}\n  type more of the one you mean")
+    return found[0] if len(found) == 1 else text
+
+
+def note_origin(archive: object, ref: str | None, options: argparse.Namespace, found: Transcript) -> None:
+    """Note in the archive which file a compaction is of, and its model, so that a list can show them."""
+    if ref is not None:
+        file = "" if options.file == "-" else str(Path(options.file).absolute())
+        cast("SqlArchive", archive).describe(ref, file, model_of(options, found))
+
+
+TEXTS = ("name", "content", "parts", "arguments", "input", "output", "summary", "tool_calls", "function", "action")
+"""Fields of a message that hold what was said; all others are ids and settings."""
+
+ITEMS = {"function_call": "call", "function_call_output": "result", "tool": "result", "function": "result"}
+"""Roles and types of messages by what they are."""
+
+RESULTS = ("tool_result", "toolResult", "functionResponse", "function_response")
+
+READ = 4_000
+"""Characters of a message from which its first words are made."""
+
+
+def who(message: dict[str, Any]) -> str:
+    """Return who said a message: its role, or what kind of item it is."""
+    name = str(message.get("role") or message.get("type") or "")
+    blocks = message.get("content") or message.get("parts")
+    first = blocks[0] if isinstance(blocks, list) and blocks and isinstance(blocks[0], dict) else {}
+    is_result = first.get("type") in RESULTS or any(key in first for key in RESULTS)
+    return one_line("result" if is_result else ITEMS.get(name, name))
+
+
+def words(message: dict[str, Any]) -> str:
+    """Return the first words of a message, on one line."""
+    said = " ".join(texts_in({name: message[name] for name in TEXTS if name in message}))
+    return one_line(" ".join(said[:READ].split()))
