@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from .. import _core
+from ..counting.counter import message_error
 from ..messages.types import BilledCall, Charged, Skipped
 from ..messages.usage import Usage
 from ._builder import UNCHARGED
@@ -58,6 +59,19 @@ class FilePrompt:
                 raise changed() from error
             yield text
             at = stop
+
+    def ledger(self, counter: _core.Counter, provider: str) -> _core.Ledger | None:
+        """Return the ledger of the messages without making objects; None where these alone can tell what they are.
+
+        Raises:
+            MessageError: a value is no message of this provider.
+        """
+        if not self.held or not self.found.messages():
+            return None
+        try:
+            return self.found.ledger(self.held, counter=counter, provider=provider)
+        except ValueError as error:
+            raise message_error(error) from None
 
     def skipped(self) -> list[Skipped]:
         """Return the records that cannot be read."""

@@ -19,7 +19,11 @@ from ._parts import dict_of
 from ._prompt import FilePrompt
 
 if TYPE_CHECKING:
+    from ..models.provider import Provider
     from ._records import Records
+
+PROVIDER: Provider = "anthropic"
+"""The shape of the messages."""
 
 ROLES = ("user", "assistant")
 """Types of the lines that have a message."""
@@ -40,7 +44,7 @@ def read(records: Records, *, whole: bool) -> Builder:
         MessageError: the file changed.
     """
     prompt = FilePrompt.of(records, "claude_code", whole=whole)
-    session = SessionReader(whole=whole, provider="anthropic")
+    session = SessionReader(whole=whole, provider=PROVIDER)
     prompt.fill(session)
     model, _, _, session.evidence.folder, noted = prompt.found.settings()
     session.model = model or None

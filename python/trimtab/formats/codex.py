@@ -14,7 +14,11 @@ from ._builder import Builder
 from ._prompt import FilePrompt
 
 if TYPE_CHECKING:
+    from ..models.provider import Provider
     from ._records import Records
+
+PROVIDER: Provider = "openai_responses"
+"""The shape of the items."""
 
 _LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
 
@@ -31,7 +35,7 @@ def read(records: Records, *, whole: bool) -> Builder:
         MessageError: the file changed.
     """
     prompt = FilePrompt.of(records, "codex", whole=whole)
-    session = Builder(whole=whole, provider="openai_responses")
+    session = Builder(whole=whole, provider=PROVIDER)
     prompt.fill(session)
     model, system, session.window, _, _ = prompt.found.settings()
     session.model, session.system = model or None, system or None

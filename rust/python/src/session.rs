@@ -1,5 +1,7 @@
 //! Reading the session files of agents.
 
+use std::sync::Arc;
+
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -9,8 +11,11 @@ use trimtab_core::claude_code::Entries;
 use trimtab_core::codex::Items;
 use trimtab_core::ongoing::Ongoing;
 use trimtab_core::session::{Billed, Charge, Lines, Place, Prompt, Stop, Time, Tokens};
+use trimtab_core::shape::Provider;
 
-use crate::convert::released;
+use crate::convert::{released, to_py};
+use crate::counter::Counter;
+use crate::ledger::Ledger;
 
 /// Takes the lines of a session file, in order.
 #[pyclass(frozen, module = "trimtab._core")]
@@ -138,6 +143,32 @@ impl SessionPrompt {
     ) -> PyResult<String> {
         let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (*at, piece.as_bytes())).collect();
         released(py, || self.0.write(start..stop, &pieces))
+    }
+
+    /// The ledger of all messages, in the provider's shape; `pieces` as in write. None where only objects can tell what they
+    /// are: one has half a character alone, or is nested too deeply.
+    ///
+    /// Raises:
+    ///     ValueError: as write; or a value is no message, args are what, path, index and hint.
+    ///     OverflowError: more rows or tokens than a uint32 can name.
+    #[pyo3(signature = (pieces, *, counter, provider))]
+    fn ledger(
+        &self,
+        py: Python<'_>,
+        pieces: Vec<(u64, Bound<'_, PyBytes>)>,
+        counter: &Bound<'_, Counter>,
+        provider: &str,
+    ) -> PyResult<Option<Ledger>> {
+        let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (*at, piece.as_bytes())).collect();
+        let (provider, counts) = (Provider::named(provider).map_err(to_py)?, counter.get().0);
+        let ledger = released(py, || self.0.ledger(&pieces, counts, provider))?;
+        let settings = &counter.get().2;
+        Ok(ledger.map(|columns| Ledger {
+            columns: Arc::new(columns),
+            provider,
+            counter: counts,
+            settings: Arc::clone(settings),
+        }))
     }
 }
 

@@ -6,7 +6,12 @@ use super::charge::Charge;
 use super::left_out::LeftOut;
 use super::lines::Fault;
 use super::written::Writer;
+use crate::counter::Counter;
 use crate::error::Error;
+use crate::json::has_lone_surrogate;
+use crate::jsonl::Reader;
+use crate::ledger::Ledger;
+use crate::shape::Provider;
 
 /// The next prompt of a session file: facts about its messages, and these as JSON from the file's bytes.
 #[derive(Debug)]
@@ -55,5 +60,29 @@ impl Prompt {
     /// [`Error::Argument`] where the pieces have not what was read there first.
     pub fn write(&self, which: Range<usize>, pieces: &[(u64, &[u8])]) -> Result<String, Error> {
         self.writer.write(which, pieces)
+    }
+
+    /// The ledger of all messages, which a provider's shape reads; `pieces` as in [`Self::write`].
+    ///
+    /// `None` where the messages are not what their JSON says: one has half a character alone, or is nested too deeply.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write`]; [`Error::Message`] for what is no message of the provider's; [`Error::Overflow`] past what a column
+    /// holds.
+    pub fn ledger(
+        &self,
+        pieces: &[(u64, &[u8])],
+        counter: Counter,
+        provider: Provider,
+    ) -> Result<Option<Ledger>, Error> {
+        let text = self.write(0..self.messages(), pieces)?;
+        if has_lone_surrogate(&text) {
+            return Ok(None);
+        }
+        let mut reader = Reader::new(counter, Some(provider));
+        reader.push(text.as_bytes())?;
+        let reading = reader.finish()?;
+        Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == self.messages()))
     }
 }
