@@ -137,7 +137,7 @@ def test_count_takes_the_model_that_a_session_names() -> None:
     named, unnamed = rows_of(arrow.count(binary([FILES[0], dumped([ASK])]), column="session"))
     assert named["model"] == trimtab.read(FILES[0]).model
     assert named["tokens"] == sum(named["tokens_by_message"]) == sum(named["tokens_by_kind"].values())
-    assert unnamed == {"error": "it names no model: pass model="}
+    assert unnamed == {"error": "it names no model: name one (model=, --model)"}
 
 
 @given(st.lists(st.sampled_from(PROVIDERS).flatmap(lambda name: st.one_of(messages(name), damaged(name))), max_size=4))

@@ -178,7 +178,7 @@ def model_of(found: Transcript, model: str | Model | None) -> str | Model:
     """Return the model that is named, or that of a session."""
     of = model or found.model
     if of is None:
-        raise ValueError("it names no model: pass model=")
+        raise ValueError("it names no model: name one (model=, --model)")
     return of
 
 

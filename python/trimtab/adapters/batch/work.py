@@ -105,6 +105,7 @@ class Worker:
 
     def _add(self, files: PartFiles, row: InputRow) -> None:
         """Answer a row, and add the answer or why there is none."""
+        row = row._replace(path=shown(row.path))
         place = {"path": row.path, "row": row.row}
         ledger: Ledger | None = None
         answer: dict[str, Any] = {}
@@ -183,21 +184,27 @@ def rows_of(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
         else:
             yield InputRow(unit.path, 0, 1, 0, Path(unit.path).read_bytes())
     except OSError as error:
-        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, reason)
+        yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, _unreadable(error))
 
 
 def _of_lines(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
-    """Yield the rows of lines; blank ones are none."""
-    with Path(unit.path).open("rb") as file:
-        file.seek(unit.start)
-        at, number = unit.start, unit.row
-        while at < unit.end and (line := file.readline()):
-            if not line.isspace():
-                yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
-            at, number = at + len(line), number + 1
-        if at < unit.end:
-            yield InputRow(unit.path, number, number + 1, at, None, "the file has become shorter since the job began")
+    """Yield the rows of lines; blank ones are none. Behind one that cannot be read nothing is."""
+    at, number, reason = unit.start, unit.row, "the file has become shorter since the job began"
+    try:
+        with Path(unit.path).open("rb") as file:
+            file.seek(at)
+            while at < unit.end and (line := file.readline()):
+                if not line.isspace():
+                    yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
+                at, number = at + len(line), number + 1
+    except OSError as error:
+        reason = _unreadable(error)
+    if at < unit.end:
+        yield InputRow(unit.path, number, number + 1, at, None, reason)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 def _of_line(row: InputRow, column: str | None) -> InputRow:
@@ -248,6 +255,11 @@ def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
             yield InputRow(unit.path, None, None, None, None, reason)
         for number in range(row, unit.row + unit.end):
             yield InputRow(unit.path, number, None, None, None, reason)
+
+
+def shown(path: str) -> str:
+    r"""Return a file's name as the tables have it: its bytes that are no UTF-8 as ``\xff``, so that names differ."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _first_place(row: InputRow) -> dict[str, int | None]:
