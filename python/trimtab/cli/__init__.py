@@ -76,6 +76,9 @@ ADVICE = {
 }
 """What to do, by exit code, where an error does not say it itself."""
 
+RESUMED = "the same command goes on with the job, once its files can be read and --out be written"
+"""What to do after a failed job, where an error does not say it itself."""
+
 UNKNOWN_REF = "for the compactions that there are: trimtab archive list"
 
 MAX_ERROR_LINES = 3
@@ -146,7 +149,8 @@ def _report(error: Exception, verb: str) -> int:
     if code is None:
         lines = [lines[0], "  this is a bug in trimtab; --debug shows the traceback"]
     elif len(lines) == 1 and "trimtab " not in text and "pip install" not in text:
-        lines.append(UNKNOWN_REF if text.startswith("no compaction") else ADVICE[code].format(verb=verb))
+        advice = RESUMED if (verb, code) == ("batch", IO) else ADVICE[code].format(verb=verb)
+        lines.append(UNKNOWN_REF if text.startswith("no compaction") else advice)
     print_note(Styled(f"trimtab: {lines[0]}", "red"))
     for line in lines[1:MAX_ERROR_LINES]:
         print_note(f"  {line.strip()}")

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from ..errors import MessageError
 from ..messages.surrogates import CODE
+from ..messages.types import Transcript
 from ..validity.repair import run_steps
-from ..validity.validate import validate
+from ..validity.validate import Rules, validate
 from . import (
     atif,
     claude_code,
@@ -32,15 +33,17 @@ from . import (
     swe_agent,
 )
 from ._claude_code_window import settings_beside
+from ._prompt import FilePrompt
 from ._records import Records
 from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, scan_list, sums
 from ._source import kind_of, naming, opened, spooled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
 
-    from ..messages.types import Transcript
+    from .. import _core
+    from ..models.provider import Provider
     from ._builder import Builder
     from ._record import FileRecord
 
@@ -59,6 +62,7 @@ __all__ = [
     "read",
     "scan",
     "scan_list",
+    "scan_log",
     "spooled",
     "sums",
 ]
@@ -100,6 +104,9 @@ HEAD = 100
 
 _READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 """The readers by format, which is the module's name."""
+
+_OF_LINES: dict[str, Provider] = {"claude_code": claude_code.PROVIDER, "codex": codex.PROVIDER}
+"""The formats of which the core reads the lines, with the shape of their messages."""
 
 _OF_MESSAGES = {"cline": cline}
 """The readers of files whose entries are a provider's messages: others would take these for their own."""
@@ -173,6 +180,37 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool | Lit
     if not transcript.messages:
         raise _no_messages(transcript, file, is_list=not reader, has_values=records.found > 0)
     return _repaired(transcript) if repair is True or (repair and reader) else transcript
+
+
+def scan_log(
+    text: bytes, *, counter: Callable[[Transcript], _core.Counter | None], format: str | None = None
+) -> tuple[Transcript, _core.Ledger] | None:
+    """Return an agent's log without its messages, and their ledger: no object is made of one.
+
+    Args:
+        text: a file's bytes.
+        counter: returns what counts the texts, by the transcript's model; None leaves the log to ``read``.
+        format: as in ``read``.
+
+    Returns:
+        The transcript has what ``read`` says of format, provider, model, lines and ``skipped``. None where only
+        ``read`` can tell: another format, a log of more than 32 MB, or one that is repaired.
+    """
+    records = Records(BytesIO(text))
+    name = format or _detect(records.look())
+    provider = _OF_LINES.get(name)
+    if provider is None:
+        return None
+    prompt = FilePrompt.of(records, name, whole=False)
+    skipped = sorted([*records.skipped, *prompt.skipped()], key=lambda skip: skip.offset)
+    model = prompt.found.settings()[0] or None
+    found = Transcript([], provider, name, model=model, skipped=skipped, lines=records.lines)
+    counts_by = counter(found)
+    try:
+        ledger = prompt.ledger(counts_by, provider) if counts_by else None
+    except MessageError:
+        return None
+    return None if ledger is None or Rules().problems(ledger) else (found, ledger)
 
 
 def _detect(records: Iterable[FileRecord]) -> str:

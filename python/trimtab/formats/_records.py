@@ -86,7 +86,7 @@ class Records:
                     yield FileRecord(line, at, value, back)
             at, line = at + len(raw), line + 1
 
-    def feed(self, lines: _core.ClaudeCodeLines) -> list[tuple[int, bytes]]:
+    def feed(self, lines: _core.SessionLines) -> list[tuple[int, bytes]]:
         """Pass the file's lines to the core; return the file's bytes with their positions if these stay in memory.
 
         The core takes objects that are alone on a line. Other values are read here.
@@ -110,7 +110,7 @@ class Records:
                 size *= 2
         return held
 
-    def _take(self, lines: _core.ClaudeCodeLines, raw: bytes, at: int, line: int, *, is_end: bool) -> tuple[int, int]:
+    def _take(self, lines: _core.SessionLines, raw: bytes, at: int, line: int, *, is_end: bool) -> tuple[int, int]:
         """Pass the lines of some bytes to the core; return the next position and its line's number."""
         start = at
         while at < start + len(raw):
@@ -124,7 +124,7 @@ class Records:
                 at, line = self._give(lines, at, line)
         return at, line
 
-    def _give(self, lines: _core.ClaudeCodeLines, at: int, line: int) -> tuple[int, int]:
+    def _give(self, lines: _core.SessionLines, at: int, line: int) -> tuple[int, int]:
         """Read the values of a line, and pass them to the core; return the next position and its line's number."""
         values = self._values(at, line)
         while True:

@@ -10,20 +10,20 @@ text of attachments. The window is found in ``_claude_code_window``.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from ..messages.types import BilledCall, Charged, Skipped
-from ..messages.usage import Usage
-from ._builder import UNCHARGED, Builder
+from ._builder import Builder
 from ._claude_code_window import Evidence
-from ._parts import dict_of, seconds_of
-from ._record import changed
-from ._records import CHUNK
+from ._parts import dict_of
+from ._prompt import FilePrompt
 
 if TYPE_CHECKING:
+    from ..models.provider import Provider
     from ._records import Records
+
+PROVIDER: Provider = "anthropic"
+"""The shape of the messages."""
 
 ROLES = ("user", "assistant")
 """Types of the lines that have a message."""
@@ -43,16 +43,14 @@ def read(records: Records, *, whole: bool) -> Builder:
     Raises:
         MessageError: the file changed.
     """
-    lines = _core.ClaudeCodeLines()
-    held = records.feed(lines)
-    prompt = lines.prompt(whole=whole)
-    session = SessionReader(whole=whole, provider="anthropic")
-    session.add_messages(records, prompt, held)
-    session.add_calls(prompt)
-    session.decide(prompt)
-    for names, count in prompt.left_out():
-        session.leave(*names, count=count)
-    session.skipped = [Skipped(*fault) for fault in prompt.faults()]
+    prompt = FilePrompt.of(records, "claude_code", whole=whole)
+    session = SessionReader(whole=whole, provider=PROVIDER)
+    prompt.fill(session)
+    model, _, _, session.evidence.folder, noted = prompt.found.settings()
+    session.model = model or None
+    for line in noted:
+        session.evidence.note(json.loads(line))
+    session.evidence.decide(session)
     return session
 
 
@@ -65,42 +63,3 @@ class SessionReader(Builder):
     """
 
     evidence: Evidence = field(default_factory=Evidence)
-
-    def add_messages(self, records: Records, prompt: _core.ClaudeCodePrompt, held: list[tuple[int, bytes]]) -> None:
-        """Add the messages, and the positions of compactions; read the file again unless its bytes are held."""
-        at = 0
-        while at < prompt.messages():
-            stop, places = prompt.places(at, CHUNK)
-            pieces = held or [(offset, records.bytes_at(offset, size)) for offset, size in places]
-            try:
-                self.messages += json.loads(prompt.write(at, stop, pieces))
-            except (ValueError, RecursionError) as error:
-                raise changed() from error
-            at = stop
-        self.compactions, self.contexts = prompt.compactions()
-
-    def add_calls(self, prompt: _core.ClaudeCodePrompt) -> None:
-        """Add what the calls were billed."""
-        for before, compactions, is_prompt, model, time, billed in prompt.charges():
-            usage = _billed(json.loads(billed)) if isinstance(billed, str) else Usage(*billed)
-            tokens = usage.input + usage.cache_read + usage.cache_write
-            if tokens:
-                at = seconds_of(time) if isinstance(time, str) else time
-                self.calls.append(BilledCall(before, usage, model, at, compactions))
-                if is_prompt:
-                    self.usage.append(Charged(before, tokens, usage.output, usage.earlier))
-
-    def decide(self, prompt: _core.ClaudeCodePrompt) -> None:
-        """Set the last model and the window."""
-        model, self.evidence.folder, noted = prompt.settings()
-        self.model = model or None
-        for line in noted:
-            self.evidence.note(json.loads(line))
-        self.evidence.decide(self)
-
-
-def _billed(usages: list[Any]) -> Usage:
-    """Return the usage of a response: its lines repeat the input, and only the last may have the full output."""
-    read = [*map(Usage.recorded, usages)]
-    most = max(read, key=lambda usage: usage.prompt, default=UNCHARGED)
-    return replace(most, output=max((usage.output for usage in read), default=0))

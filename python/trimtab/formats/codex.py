@@ -8,17 +8,19 @@ window, and ``thread_rolled_back``.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..messages.usage import Usage
-from ._builder import Builder, FileRecords
-from ._parts import dict_of, list_of, seconds_of, text_of
+from ._builder import Builder
+from ._prompt import FilePrompt
+
+if TYPE_CHECKING:
+    from ..models.provider import Provider
+    from ._records import Records
+
+PROVIDER: Provider = "openai_responses"
+"""The shape of the items."""
 
 _LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
-_LOCAL = ("ghost_snapshot", "other")  # Codex's own data, never sent
-_SETTING = ("<", "# AGENTS.md instructions")  # prefixes of user messages that Codex writes
 
 
 def recognizes(value: dict[str, Any]) -> bool:
@@ -26,142 +28,15 @@ def recognizes(value: dict[str, Any]) -> bool:
     return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
 
 
-def read(records: FileRecords, *, whole: bool) -> Builder:
-    """Return the items of the prompt; `whole` keeps those that a compaction replaced."""
-    session = _Session(whole=whole, provider="openai_responses")
-    for record in records:
-        value = record.value
-        if isinstance(value, dict) and isinstance(value.get("payload"), dict):
-            session.now = seconds_of(value.get("timestamp"))
-            session.add(value.get("type"), value["payload"])
-            session.leave_fields([value], ("payload",), value.get("type"))
-        else:
-            session.skip(record, "no payload")
-    return session
+def read(records: Records, *, whole: bool) -> Builder:
+    """Return the items of the prompt; `whole` keeps those that a compaction replaced.
 
-
-@dataclass(slots=True)
-class _Session(Builder):
-    """The items of the Responses API.
-
-    Attributes:
-        charged: number of items at the last recorded usage; the next response begins after it.
-        total: the session's running total, to ignore repeated usage.
+    Raises:
+        MessageError: the file changed.
     """
-
-    charged: int = 0
-    total: Any = None
-
-    def add(self, kind: Any, payload: dict[str, Any]) -> None:
-        """Add a line's payload."""
-        if kind == "response_item" and _is_sent(payload):
-            self.messages.append(payload)
-        elif kind == "compacted":
-            self._compact(payload)
-        elif kind == "event_msg" and payload.get("type") == "token_count":
-            info = dict_of(payload.get("info"))
-            self.name_window(info.get("model_context_window"))
-            self._charge(info)
-        elif kind == "event_msg" and payload.get("type") == "task_started":
-            self.name_window(payload.get("model_context_window"))
-        elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
-            self._roll_back(payload.get("num_turns"))
-        elif kind == "turn_context":
-            self.model = text_of(payload.get("model")) or self.model
-        elif kind == "session_meta" and self.system is None:  # a fork repeats its parent's after its own
-            given = payload.get("base_instructions") or payload.get("instructions")
-            self.system = text_of(given.get("text") if isinstance(given, dict) else given) or None
-        else:
-            self.leave(kind, payload.get("type"))
-
-    def _compact(self, payload: dict[str, Any]) -> None:
-        """Replace the items, or with `whole` append the new ones: the summary, mostly encrypted."""
-        fresh = payload.get("replacement_history")
-        if isinstance(fresh, list):
-            given = self.objects(fresh, "compacted")
-            fresh = [item for item in given if _is_sent(item)]
-            self.leave("compacted", "never sent", count=len(given) - len(fresh))
-        else:  # older versions: the user's messages, then the summary
-            asked = [item for item in self.messages if item.get("role") in ("user", "developer")]
-            text = {"type": "input_text", "text": str(payload.get("message") or "")}
-            fresh = [*asked, *([{"type": "message", "role": "user", "content": [text]}] if text["text"] else [])]
-        if self.whole:
-            known = {_identity(item): at for at, item in enumerate(self.messages)}
-            self.is_prompt = self.is_prompt and not known
-            made = [item for item in fresh if _identity(item) not in known]
-            known |= {_identity(item): at for at, item in enumerate(made, len(self.messages))}
-            self.mark(known[_identity(item)] for item in fresh)
-            fresh = [*self.messages, *made]
-        else:
-            self.usage, self.calls = [], []
-            stays = {_identity(item) for item in fresh}
-            self.leave("compacted items", count=sum(_identity(item) not in stays for item in self.messages))
-        self.messages, self.charged = fresh, len(fresh)
-
-    def _charge(self, info: dict[str, Any]) -> None:
-        """Record the usage of the last response, with the position of its prompt's end."""
-        last, total = (info.get(f"{name}_token_usage") for name in ("last", "total"))
-        if not isinstance(last, dict) or (total is not None and total == self.total):
-            return
-        self.total = total
-        before = self._response()
-        if before is not None:
-            self.charge(Usage.recorded(last), before)
-        self.charged = len(self.messages)
-
-    def _response(self) -> int | None:
-        """Return the position of the response that the last usage belongs to; None if it has no items.
-
-        Usage follows the results of the response's calls. An aborted response without usage may precede it, with a user
-        message in between: so search backwards for the nearest item that no model wrote.
-        """
-        end = len(self.messages)
-        while end > self.charged and _is_output(self.messages[end - 1]):
-            end -= 1
-        start = end
-        while start > self.charged and not _is_output(item := self.messages[start - 1]):
-            if item.get("role") not in (None, "assistant"):
-                break
-            start -= 1
-        return start if start < end else None
-
-    def _roll_back(self, turns: Any) -> None:
-        """Remove the last turns, from a user's message on, as Codex does when it resumes."""
-        starts = [i for i, item in enumerate(self.messages) if _is_turn(item)]
-        if isinstance(turns, int) and turns > 0 and starts:
-            first = starts[max(0, len(starts) - turns)]
-            self.leave("rolled back", count=len(self.messages) - first)
-            del self.messages[first:]
-            self.usage = [charged for charged in self.usage if charged.before <= len(self.messages)]
-            self.compactions = [at for at in self.compactions if at <= len(self.messages)]
-            self.contexts = [
-                [at for at in context if at < len(self.messages)] for context in self.contexts[: len(self.compactions)]
-            ]
-            self.charged = len(self.messages)
-
-
-def _is_sent(item: dict[str, Any]) -> bool:
-    """Return whether an item is part of the prompt: empty messages and empty reasoning are not."""
-    kind = item.get("type")
-    if kind == "reasoning":
-        return any(item.get(name) for name in ("id", "encrypted_content", "summary", "content"))
-    if kind == "message":
-        return bool(item.get("content"))
-    return isinstance(kind, str) and kind not in _LOCAL
-
-
-def _is_output(item: dict[str, Any]) -> bool:
-    """Return whether an item answers a call."""
-    return str(item.get("type")).endswith("_output")
-
-
-def _is_turn(item: dict[str, Any]) -> bool:
-    """Return whether an item is a message that the user wrote."""
-    texts = [part.get("text") for part in list_of(item.get("content"))]
-    return item.get("role") == "user" and bool(texts) and not str(texts[0] or "").startswith(_SETTING)
-
-
-def _identity(item: dict[str, Any]) -> str:
-    """Return a key that is equal for an item and its copy in a replacement, which may lack ids and metadata."""
-    identity = [item["role"], item.get("content")] if item.get("role") else item
-    return json.dumps(identity, sort_keys=True)
+    prompt = FilePrompt.of(records, "codex", whole=whole)
+    session = Builder(whole=whole, provider=PROVIDER)
+    prompt.fill(session)
+    model, system, session.window, _, _ = prompt.found.settings()
+    session.model, session.system = model or None, system or None
+    return session

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod claude_code;
+pub mod codex;
 mod content;
 pub mod counter;
 pub mod entries;
@@ -24,6 +25,7 @@ pub mod prompt;
 pub mod reread;
 mod seeded;
 pub mod seen;
+pub mod session;
 pub mod setting;
 pub mod shape;
 pub mod text;

@@ -6,7 +6,6 @@ mod added;
 mod calls;
 #[cfg(debug_assertions)]
 mod checked;
-mod claude_code;
 mod convert;
 mod counter;
 mod dump;
@@ -21,6 +20,7 @@ mod raw;
 mod reader;
 mod scan;
 mod seen;
+mod session;
 mod settings;
 mod split;
 mod text;
@@ -40,7 +40,6 @@ mod _core {
     use super::{
         added::{AddedTokens, gguf},
         calls::placeholders,
-        claude_code::{ClaudeCodeLines, ClaudeCodePrompt},
         counter::{Counter, threads},
         dump::{digest, dumps, not_json, surrogates},
         incremental::IncrementalCounter,
@@ -50,6 +49,7 @@ mod _core {
         places::Seen,
         reader::{Reader, recover},
         scan::{all_plain, detect, entries},
+        session::{SessionLines, SessionPrompt},
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
         validate::validate,

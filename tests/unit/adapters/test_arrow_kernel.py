@@ -20,7 +20,7 @@ from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Kind, Role
-from trimtab.formats import LOGS, scan_list
+from trimtab.formats import LOGS, scan_list, scan_log
 from trimtab.policies import POLICIES
 
 arrow = trimtab.arrow
@@ -137,7 +137,7 @@ def test_count_takes_the_model_that_a_session_names() -> None:
     named, unnamed = rows_of(arrow.count(binary([FILES[0], dumped([ASK])]), column="session"))
     assert named["model"] == trimtab.read(FILES[0]).model
     assert named["tokens"] == sum(named["tokens_by_message"]) == sum(named["tokens_by_kind"].values())
-    assert unnamed == {"error": "it names no model: pass model="}
+    assert unnamed == {"error": "it names no model: name one (model=, --model)"}
 
 
 @given(st.lists(st.sampled_from(PROVIDERS).flatmap(lambda name: st.one_of(messages(name), damaged(name))), max_size=4))
@@ -172,6 +172,34 @@ def test_which_lists_are_counted_without_objects() -> None:
         {"messages": [ASK]},
     ):
         assert scan_list(dumped(value), counter=counter) is None, value
+
+
+@pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
+def test_a_log_is_counted_without_objects_only_where_read_repairs_nothing(text: bytes) -> None:
+    counter = trimtab.Counter.for_model(CLAUDE)
+    log = scan_log(text, counter=lambda _: counter)
+    if log:
+        said, ledger = log
+        found = trimtab.read(text)
+        assert not found.repaired
+        assert (said.format, said.model, said.skipped, said.lines) == (
+            found.format,
+            found.model,
+            found.skipped,
+            found.lines,
+        )
+        same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
+        assert (ledger.provider, ledger.digests) == (same.provider, same.digests)
+        assert ledger.per_message.tolist() == same.per_message.tolist()
+    assert scan_log(text, counter=lambda _: None) is None
+
+
+def test_which_logs_are_counted_without_objects() -> None:
+    counter = trimtab.Counter.for_model(CLAUDE)
+    scanned = {text: scan_log(text, counter=lambda _: counter) for text in [*FILES, *DAMAGED]}
+    formats = {log[0].format for log in scanned.values() if log}
+    assert formats == {"claude_code", "codex"}
+    assert scan_log(HALF, counter=lambda _: counter) is None
 
 
 TEXTS = [dumped([ASK, SAY]).decode(), None, "no session", dumped([SAY]).decode()]

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import subprocess
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -435,13 +436,14 @@ def test_the_engine_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_file_is_left_out_and_any_name_is_read() -> None:
     odd = os.fsdecode(b"in/\xff\xfe name\n'%s'.json")
-    for name in (odd, "in/a.json"):
+    other = os.fsdecode(b"in/\xff\xfd name\n'%s'.json")
+    for name in (odd, other, "in/a.json"):
         write(name, CHAT)
     Path("in/gone.json").symlink_to("nowhere")
     os.mkfifo("in/pipe.jsonl")
     done = run("count", ["in"], "out", model=CLAUDE)
-    assert (done.rows, done.bad) == (2, 0)
-    names = {"in/a.json", "in/\ufffd\ufffd name\n'%s'.json"}
+    assert (done.rows, done.bad) == (3, 0)
+    names = {"in/a.json", "in/\\xff\\xfe name\n'%s'.json", "in/\\xff\\xfd name\n'%s'.json"}
     assert {row["path"] for row in rows("out")} == {row["path"] for row in rows("out", "messages")} == names
 
 
@@ -470,6 +472,46 @@ def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pyt
     ]
     assert [row["error"] is None for row in said] == [False] * 4 + [True]
     assert done.bad == len(rows("out", "quarantine")) == 4
+
+
+def test_a_line_that_cannot_be_read_has_its_own_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"\n".join([CHAT] * 3)
+
+    class Faulty(BytesIO):
+        """A file whose third line cannot be read."""
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            if self.tell() >= 2 * len(CHAT):
+                raise OSError(5, "Input/output error")
+            return super().readline(size)
+
+    monkeypatch.setattr(Path, "open", lambda *_: Faulty(text))
+    unit = inputs.FileSlice("a.jsonl", "lines", 0, 0, len(text), 1)
+    *read, last = work.rows_of(unit, None)
+    monkeypatch.undo()
+    assert [row.row for row in read] == [0, 1]
+    assert (last.row, last.line, last.offset) == (2, 3, 2 * len(CHAT) + 2)
+    assert last.error == "cannot be read: input/output error"
+
+
+def test_a_part_is_on_the_disk_before_it_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.json", CHAT)
+    steps: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        steps.append("sync")
+        sync(handle)
+
+    def named(path: Path, target: Path) -> Path:
+        steps.append(path.name)
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", named)
+    run("count", ["a.json"], "out", model=CLAUDE)
+    parts = [f"{table}-part-000000.parquet" for table in ("quarantine", "messages", "sessions")]
+    assert steps == ["sync", "job.json", *["sync"] * 4, parts[0], "sync", parts[1], "sync", parts[2], "sync"]
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_part_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

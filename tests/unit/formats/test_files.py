@@ -18,7 +18,8 @@ from support.models import CLAUDE, GPT
 from support.transcripts import transcript
 from trimtab import Counter, Kind, MessageError, Role, _core, read
 from trimtab.cli.files import to_text
-from trimtab.formats import claude_code, counts, scan, sums
+from trimtab.formats import counts, scan, sums
+from trimtab.formats._prompt import FilePrompt
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")
@@ -125,13 +126,13 @@ def test_a_log_that_changes_while_it_is_read_is_told(monkeypatch, tmp_path):
     path = tmp_path / "session"
     path.write_text("\n".join(json.dumps(entry) for entry in LINES["claude_code"](6)))
     monkeypatch.setattr("trimtab.formats._records.HELD", 0)
-    add = claude_code.SessionReader.add_messages
+    fill = FilePrompt.fill
 
-    def add_messages(*given):
+    def emptied(*of):
         path.write_text("")
-        add(*given)
+        fill(*of)
 
-    monkeypatch.setattr(claude_code.SessionReader, "add_messages", add_messages)
+    monkeypatch.setattr(FilePrompt, "fill", emptied)
     with pytest.raises(trimtab.MessageError, match="changed while it was read"):
         read(path)
 

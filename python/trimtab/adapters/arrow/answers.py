@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...counting.counter import scan
-from ...formats import FORMATS, scan_list
+from ...formats import FORMATS, scan_list, scan_log
 from ...messages.types import Transcript
 from .columns import batch, fields
 from .rows import Rows, values
@@ -54,7 +54,10 @@ class SessionColumn:
     def counted(
         self, columns: Columns, counter: Counters, work: Callable[[Ledger], dict[str, Any]]
     ) -> RecordBatch | Table:
-        """Return what ``work`` says of each session's ledger; a plain list's is made without objects."""
+        """Return what ``work`` says of each session's ledger; that of most is made without objects."""
+
+        def by_model(found: Transcript) -> Counter:
+            return counter(model_of(found, self.model))
 
         def row(value: bytes | list[Any]) -> dict[str, Any]:
             if self.model is not None and self.format is None and isinstance(value, bytes):
@@ -63,8 +66,11 @@ class SessionColumn:
                     of: Any = ledger.provider
                     plain = described(Transcript([], of, of), self.model)
                     return plain | {"messages": len(ledger)} | work(ledger)
+            log = isinstance(value, bytes) and scan_log(value, counter=by_model, format=self.format)
+            if log:
+                return described(log[0], self.model) | {"messages": len(log[1])} | work(log[1])
             found = transcript_of(value, self.format)
-            ledger = scan(found.messages, counter(model_of(found, self.model)), found.provider)
+            ledger = scan(found.messages, by_model(found), found.provider)
             return described(found, self.model) | work(ledger)
 
         return answered(Rows.of(self.data, self.column), columns, row)

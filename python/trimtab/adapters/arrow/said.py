@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...counting.truncate import Category
     from ...ledger.columns import Ledger
     from ...models.model import Model
+    from ...validity.validate import Problem, Rules
     from .columns import Columns
 
 SESSION: Columns = {"format": "utf8", "provider": "utf8", "model": "utf8", "messages": "uint32", "skipped": "uint32"}
@@ -103,7 +104,15 @@ def counted(ledger: Ledger) -> dict[str, Any]:
 def validated(found: Transcript, model: str | Model | None, *, in_flight: bool) -> dict[str, Any]:
     """Return what the provider would refuse."""
     of = model or found.model
-    problems = validate(found.messages, provider=found.provider, model=of, in_flight=in_flight)
+    return _listed(validate(found.messages, provider=found.provider, model=of, in_flight=in_flight))
+
+
+def judged(ledger: Ledger, rules: Rules) -> dict[str, Any]:
+    """Return what the provider would refuse of a session whose messages are in a ledger alone."""
+    return _listed(rules.problems(ledger))
+
+
+def _listed(problems: list[Problem]) -> dict[str, Any]:
     return {"problems": [{name: getattr(one, name) for name in one.__slots__} for one in problems]}
 
 
@@ -169,7 +178,7 @@ def model_of(found: Transcript, model: str | Model | None) -> str | Model:
     """Return the model that is named, or that of a session."""
     of = model or found.model
     if of is None:
-        raise ValueError("it names no model: pass model=")
+        raise ValueError("it names no model: name one (model=, --model)")
     return of
 
 

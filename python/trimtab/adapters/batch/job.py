@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -94,7 +94,9 @@ class JobFolder:
             work.mkdir()
             draft = work / JOB
             draft.write_text(json.dumps(self.says, indent=1) + "\n", encoding="utf-8")
+            to_disk(draft)
             draft.replace(self.folder / JOB)  # before all else that has a name: without it the folder is nobody's
+            to_disk(self.folder)
             for table in tables:
                 (self.folder / table).mkdir(exist_ok=True)
             try:
@@ -110,6 +112,24 @@ class JobFolder:
 def name_of(part: int) -> str:
     """Return the name of a part's file in the folder of each table."""
     return f"part-{part:06}.parquet"
+
+
+def to_disk(path: Path) -> None:
+    """Have the system write a file's bytes, or the names in a folder, to the disk before it goes on.
+
+    Raises:
+        OSError: the disk is full or faulty.
+    """
+    if path.is_dir():
+        with suppress(OSError):  # Windows opens no folder, and some file systems write names by themselves
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        return
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from ...ledger.columns import Kind, Role
 from ..arrow import said
-from ..arrow.columns import batch, fields, whole
-from .job import name_of
+from ..arrow.columns import batch, fields
+from .job import name_of, to_disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,11 +110,17 @@ class PartFiles:
         self._held["quarantine"].append(place)
 
     def finish(self) -> None:
-        """Write what is held, and put the files in their place, that of the rows last."""
+        """Write what is held, and put the files in their place, that of the rows last.
+
+        All are on the disk by then: after a power loss a part that is done would else be one of no bytes.
+        """
         self._flush()
         for table in self._tables:
             self._writers[table].close()
+            to_disk(self._drafts[table])
+        for table in self._tables:
             self._drafts[table].replace(self._folder / table / self._name)
+            to_disk(self._folder / table)
 
     def _flush(self) -> None:
         for table, rows in self._held.items():
@@ -160,7 +166,7 @@ class Blocks:
         )
         for column, values in zip(self._columns, made, strict=True):
             column.append(values[order])
-        self.places.append((whole(path) or "", row, len(index)))
+        self.places.append((path, row, len(index)))
 
     def table(self) -> pa.Table:
         """Return the blocks of all sessions."""

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...counting.counter import Counter, scan
+from ...formats import scan_log
 from ...models.model import Model
+from ...validity.validate import rules_of
 from ..arrow import said
 from .inputs import FileSlice
 from .tables import ROWS, PartFiles
@@ -21,9 +23,13 @@ if TYPE_CHECKING:
 
     from ...ledger.columns import Ledger
     from ...messages.types import Transcript
+    from ...validity.validate import Rules
 
 VERBS = tuple(ROWS)
 """Names of the things that a job can do with its rows."""
+
+UNCHANGED = ("count", "validate")
+"""The verbs that need no messages, only what they cost."""
 
 AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
 """Rows of a table that are read at a time, and their bytes, about: each may be a session of megabytes."""
@@ -80,7 +86,7 @@ class Worker:
         os.environ.setdefault("TRIMTAB_THREADS", "1")
         self._task = task
         self._model = task.model and Model.named(task.model)  # a name is looked up once, not for each row
-        self._counter = cache(Counter.for_model)
+        self._counter, self._rules = cache(Counter.for_model), cache(_rules)
         self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
 
     def __call__(self, part: int, units: str) -> str:
@@ -99,6 +105,7 @@ class Worker:
 
     def _add(self, files: PartFiles, row: InputRow) -> None:
         """Answer a row, and add the answer or why there is none."""
+        row = row._replace(path=shown(row.path))
         place = {"path": row.path, "row": row.row}
         ledger: Ledger | None = None
         answer: dict[str, Any] = {}
@@ -122,26 +129,36 @@ class Worker:
             if not isinstance(row.value, bytes):
                 raise ValueError("a list, no text")
             return self._shortened(row.value), None
-        found = said.transcript_of(row.value or b"", task.format)
-        answer = said.described(found, self._model)
-        ledger = self._ledger(found)
-        if ledger is not None:
-            answer |= said.counted(ledger)
-        answer |= said.validated(found, self._model, in_flight=task.options.get("in_flight", False))
-        answer |= self._changed(found)
+        in_flight = task.options.get("in_flight", False)
+        log = None
+        if isinstance(row.value, bytes) and task.verb in UNCHANGED:
+            log = scan_log(row.value, counter=self._counter_of, format=task.format)
+        found = log[0] if log else said.transcript_of(row.value or b"", task.format)
+        ledger = log[1] if log else self._ledger(found)
+        answer = said.described(found, self._model) | ({} if ledger is None else said.counted(ledger))
+        if log:
+            rules = self._rules(self._model or found.model, in_flight)
+            answer |= {"messages": len(log[1]), **said.judged(log[1], rules)}
+        else:
+            answer |= said.validated(found, self._model, in_flight=in_flight) | self._changed(found)
         for place in found.skipped:
             files.spoil({"path": row.path, "row": row.row, **_place(row, place.line, place.offset), **_why(place)})
         return answer, ledger
 
-    def _ledger(self, found: Transcript) -> Ledger | None:
-        """Return a session's tokens; None where no model is known and the verb needs none.
+    def _counter_of(self, found: Transcript) -> Counter | None:
+        """Return what counts a session; None where no model is known and the verb needs none.
 
         Raises:
             ValueError: the verb needs a model.
         """
         if not (self._model or found.model) and self._task.verb != "count":
             return None
-        return scan(found.messages, self._counter(said.model_of(found, self._model)), found.provider)
+        return self._counter(said.model_of(found, self._model))
+
+    def _ledger(self, found: Transcript) -> Ledger | None:
+        """Return a session's tokens; None where nothing counts them."""
+        counter = self._counter_of(found)
+        return None if counter is None else scan(found.messages, counter, found.provider)
 
     def _changed(self, found: Transcript) -> dict[str, Any]:
         """Return the session as the verb changes it."""
@@ -151,6 +168,10 @@ class Worker:
         if task.verb == "repair":
             return said.repaired(found, self._model, in_flight=task.options.get("in_flight", False))
         return {}
+
+
+def _rules(model: str | Model | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cached
+    return rules_of({"model": model, "in_flight": in_flight})
 
 
 def rows_of(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
@@ -163,21 +184,27 @@ def rows_of(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
         else:
             yield InputRow(unit.path, 0, 1, 0, Path(unit.path).read_bytes())
     except OSError as error:
-        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, reason)
+        yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, _unreadable(error))
 
 
 def _of_lines(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
-    """Yield the rows of lines; blank ones are none."""
-    with Path(unit.path).open("rb") as file:
-        file.seek(unit.start)
-        at, number = unit.start, unit.row
-        while at < unit.end and (line := file.readline()):
-            if not line.isspace():
-                yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
-            at, number = at + len(line), number + 1
-        if at < unit.end:
-            yield InputRow(unit.path, number, number + 1, at, None, "the file has become shorter since the job began")
+    """Yield the rows of lines; blank ones are none. Behind one that cannot be read nothing is."""
+    at, number, reason = unit.start, unit.row, "the file has become shorter since the job began"
+    try:
+        with Path(unit.path).open("rb") as file:
+            file.seek(at)
+            while at < unit.end and (line := file.readline()):
+                if not line.isspace():
+                    yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
+                at, number = at + len(line), number + 1
+    except OSError as error:
+        reason = _unreadable(error)
+    if at < unit.end:
+        yield InputRow(unit.path, number, number + 1, at, None, reason)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 def _of_line(row: InputRow, column: str | None) -> InputRow:
@@ -228,6 +255,11 @@ def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
             yield InputRow(unit.path, None, None, None, None, reason)
         for number in range(row, unit.row + unit.end):
             yield InputRow(unit.path, number, None, None, None, reason)
+
+
+def shown(path: str) -> str:
+    r"""Return a file's name as the tables have it: its bytes that are no UTF-8 as ``\xff``, so that names differ."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _first_place(row: InputRow) -> dict[str, int | None]:

@@ -1,9 +1,9 @@
 //! The tree of a session's lines, and its branch that is the prompt.
 
+use super::entries::Entries;
 use super::line::{Line, ROOT};
-use super::lines::Lines;
-use super::names::{EMPTY, Name};
 use crate::seeded::{Map, Set};
+use crate::session::names::{EMPTY, Name};
 use trimtab_tokens::cancel;
 
 /// The lines of the main conversation, by their positions in the file.
@@ -18,10 +18,10 @@ pub struct Tree<'l> {
 
 impl<'l> Tree<'l> {
     /// Links the lines that compactions kept, and takes the role from those of side conversations, if there is another.
-    pub fn of(all: &'l mut Lines) -> Self {
+    pub fn of(all: &'l mut Entries) -> Self {
         let kept = std::mem::take(&mut all.kept);
         let tails = kept.into_iter().filter_map(|ends| relink(all, ends)).collect();
-        let is_sent = |all: &Lines, at: usize| all.entries[at].role.is_some() && all.counts(at);
+        let is_sent = |all: &Entries, at: usize| all.entries[at].role.is_some() && all.counts(at);
         if (0..all.entries.len()).any(|at| is_sent(all, at) && !all.entries[at].is_side) {
             all.entries.iter_mut().filter(|line| line.is_side).for_each(|line| line.role = None);
         }
@@ -78,7 +78,7 @@ impl<'l> Tree<'l> {
 ///
 /// The kept lines do not move in the file; the boundary names the first and the last, and the line they follow. Returns that
 /// line's key and the last kept line; `None` where one is missing.
-fn relink(all: &mut Lines, ends: [Name; 3]) -> Option<(Name, usize)> {
+fn relink(all: &mut Entries, ends: [Name; 3]) -> Option<(Name, usize)> {
     let [head, anchor, tail] = ends.map(|key| all.of.get(&key).copied());
     let (head, anchor, tail) = (head?, anchor?, tail?);
     let (anchor, behind) = (all.entries[anchor].key, all.entries[tail].key);

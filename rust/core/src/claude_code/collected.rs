@@ -2,8 +2,8 @@
 
 use super::fields::Role;
 use super::line::Line;
-use super::names::Name;
 use crate::seeded::{Map, Set};
+use crate::session::names::Name;
 use trimtab_tokens::cancel;
 
 /// Lines by the response that they belong to, in the order in which the responses came.

@@ -1,6 +1,7 @@
 //! The fields of a line that are read.
 
 use crate::json::Json;
+use crate::session::value::last;
 
 /// The fields of a line by name; the last of equal names counts.
 #[derive(Clone, Copy, Default)]
@@ -114,14 +115,6 @@ pub fn defect(line: &Json<'_, '_>, fields: &Fields<'_, '_>, message: &Message<'_
     let Some(content) = content else { return Some("a message without content") };
     let is_block = |block: Json<'_, '_>| last(&block, b"type").is_some_and(|kind| kind.is_string());
     (content.is_list() && !content.values().all(is_block)).then_some("content that is no block")
-}
-
-/// The value under a name in a map, the last of several.
-pub fn last<'t, 'a>(map: &Json<'t, 'a>, name: &[u8]) -> Option<Json<'t, 'a>> {
-    if !map.is_object() {
-        return None;
-    }
-    map.values().filter(|value| &*value.exact_name() == name).last()
 }
 
 /// Who speaks.

@@ -1,38 +1,19 @@
 //! What of a file no message holds.
 
 use super::collected::Collected;
+use super::entries::Entries;
 use super::fields::Role;
-use super::lines::Lines;
-use super::names::{EMPTY, Name};
-use crate::seeded::{Map, Set};
+use crate::seeded::Set;
+use crate::session::names::EMPTY;
+use crate::session::{Counts, LeftOut};
 use trimtab_tokens::cancel;
-
-/// A kind of what no message holds: the file's own names, outermost first, and how often it stands there.
-pub type LeftOut = (Vec<Vec<u8>>, usize);
-
-/// Counts by kind, in the order in which the kinds came.
-#[derive(Default)]
-struct Counts {
-    places: Map<[Name; 3], usize>,
-    counts: Vec<([Name; 3], usize)>,
-}
-
-impl Counts {
-    fn add(&mut self, kind: [Name; 3]) {
-        let place = *self.places.entry(kind).or_insert(self.counts.len());
-        match self.counts.get_mut(place) {
-            Some((_, count)) => *count += 1,
-            None => self.counts.push((kind, 1)),
-        }
-    }
-}
 
 /// What no message holds: fields with text, and lines that are not in the prompt.
 ///
 /// # Errors
 ///
 /// [`Error::Overflow`](crate::error::Error::Overflow) past the names that can be numbered.
-pub fn left_out(all: &mut Lines, prompt: &Collected) -> Result<Vec<LeftOut>, crate::error::Error> {
+pub fn left_out(all: &mut Entries, prompt: &Collected) -> Result<Vec<LeftOut>, crate::error::Error> {
     let [user, assistant, inner, compacted] = [b"user".as_slice(), b"assistant", b"message", b"compacted"];
     let [user, assistant] = [all.names.number(user)?, all.names.number(assistant)?];
     let [inner, compacted] = [all.names.number(inner)?, all.names.number(compacted)?];
@@ -47,7 +28,7 @@ pub fn left_out(all: &mut Lines, prompt: &Collected) -> Result<Vec<LeftOut>, cra
             for at in held.iter().filter(|&&at| all.entries[at].role == Some(role)) {
                 let fields = all.worded.get(at).map_or(&[][..], |fields| &fields[which]);
                 for &field in fields {
-                    counts.add([path[0], path[1], field]);
+                    counts.add([path[0], path[1], field], 1);
                 }
             }
         }
@@ -58,14 +39,10 @@ pub fn left_out(all: &mut Lines, prompt: &Collected) -> Result<Vec<LeftOut>, cra
         cancel::poll();
         let is_beside = !prompt.keys.contains(&line.key);
         match line.role {
-            Some(role) if line.number < start && is_beside => counts.add([named(role), compacted, EMPTY]),
+            Some(role) if line.number < start && is_beside => counts.add([named(role), compacted, EMPTY], 1),
             Some(_) if !is_beside || ids.contains(&at) => {}
-            _ => counts.add([line.kind[0], line.kind[1], EMPTY]),
+            _ => counts.add([line.kind[0], line.kind[1], EMPTY], 1),
         }
     }
-    let text = |kind: [Name; 3]| {
-        let parts = kind.into_iter().filter(|&name| name != EMPTY);
-        parts.map(|name| all.names.get(name).to_vec()).collect()
-    };
-    Ok(counts.counts.into_iter().map(|(kind, count)| (text(kind), count)).collect())
+    Ok(counts.named(&all.names))
 }

@@ -1,23 +1,14 @@
 //! A line of the tree: its links, and where its content stands.
 
-use super::fields::{Fields, Message, Role, last, role};
-use super::names::{EMPTY, Name, Names};
+use super::fields::{Fields, Message, Role, role};
 use crate::error::Error;
 use crate::json::Json;
+use crate::session::Span;
+use crate::session::names::{EMPTY, Name, Names};
+use crate::session::value::{last, name, text};
 
 /// The parent of a root.
 pub const ROOT: Name = Name::MAX;
-
-/// Where a content stands.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
-    /// Bytes before it, in the file or in what is held.
-    pub at: u64,
-    /// Bytes of it.
-    pub length: u64,
-    /// Whether it is held, because it is not in the file as it is.
-    pub is_held: bool,
-}
 
 /// A line with a place in the tree.
 #[derive(Clone, Debug)]
@@ -45,7 +36,7 @@ pub struct Line {
     /// Ids of its blocks.
     pub ids: Box<[Name]>,
     /// Its content, and the digest of it.
-    pub content: Place,
+    pub content: Span,
     pub digest: u128,
     /// Which of the usages is its own.
     pub usage: Option<u32>,
@@ -92,7 +83,7 @@ impl Line {
             model: name(message.model.filter(|_| role.is_some()), names)?,
             answers: block_ids(message.content.filter(|_| role == Some(Role::User)), b"tool_use_id", names)?,
             ids: block_ids(message.content.filter(|_| is_response), b"id", names)?,
-            content: Place::default(),
+            content: Span::default(),
             digest: 0,
             usage: None,
             is_side: fields.is_side.is_some(),
@@ -131,16 +122,6 @@ fn kind(fields: &Fields<'_, '_>, message: &Message<'_, '_>, names: &mut Names) -
         name(fields.subtype.filter(Json::is_truthy).or(inner), names)?
     };
     Ok([kind, more])
-}
-
-/// The bytes of a string.
-pub fn text<'a>(value: Option<Json<'_, 'a>>) -> Option<std::borrow::Cow<'a, [u8]>> {
-    value.and_then(|value| value.exact())
-}
-
-/// A string as a name; empty of any other value.
-pub fn name(value: Option<Json<'_, '_>>, names: &mut Names) -> Result<Name, Error> {
-    text(value).map_or(Ok(EMPTY), |text| names.number(&text))
 }
 
 /// The ids that a content's blocks have in a field.

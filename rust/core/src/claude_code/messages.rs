@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::charges::{Charge, billed};
+use super::charges::billed;
 use super::collected::Collected;
+use super::entries::Entries;
 use super::fields::Role;
-use super::lines::Lines;
-use super::names::{EMPTY, Name};
-use super::time::Time;
 use crate::seeded::{Map, Set};
+use crate::session::names::{EMPTY, Name};
+use crate::session::{Charge, Time};
 use trimtab_tokens::cancel;
 
 /// A message: the lines whose contents it joins.
@@ -40,7 +40,7 @@ impl Messages {
     ///
     /// A call's usage counts only if its prompt was the list before it: not after a summary that follows the messages it
     /// summarizes, and not before the summary with which the list begins.
-    pub fn of(all: &Lines, prompt: &Collected, whole: bool) -> Self {
+    pub fn of(all: &Entries, prompt: &Collected, whole: bool) -> Self {
         let mut made = Self { is_prompt: true, ..Self::default() };
         let (mut since, mut places): (Option<usize>, Map<Name, Range<usize>>) = (None, Map::default());
         for &at in &prompt.order {
@@ -70,7 +70,7 @@ impl Messages {
     }
 
     /// Notes a compaction, and the positions of the messages of which copies stand behind it.
-    fn mark(&mut self, all: &Lines, prompt: &Collected, places: &Map<Name, Range<usize>>) {
+    fn mark(&mut self, all: &Entries, prompt: &Collected, places: &Map<Name, Range<usize>>) {
         let copies = prompt.copies.get(&(self.compactions.len() + 1)).into_iter().flatten();
         let mut seen = Set::default();
         let keys = copies.map(|&copy| all.entries[copy].key).filter(|&key| seen.insert(key));
@@ -79,7 +79,7 @@ impl Messages {
     }
 
     /// Adds a response with its results, and its usage if its prompt was the list before it.
-    fn add_response(&mut self, all: &Lines, prompt: &Collected, at: usize, is_prompt: bool) {
+    fn add_response(&mut self, all: &Entries, prompt: &Collected, at: usize, is_prompt: bool) {
         let line = &all.entries[at];
         let in_file = |lines: &[usize]| {
             let mut sorted = lines.to_vec();

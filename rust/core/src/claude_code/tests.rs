@@ -1,12 +1,13 @@
 use super::*;
+use crate::session::{Billed, Fault, Lines, Place, Prompt, Stop, Taken, Tokens};
 
 /// The prompt of lines.
 fn prompt(lines: &[&str], whole: bool) -> (Prompt, String) {
     let text = lines.join("\n");
-    let mut taken = Lines::default();
+    let mut taken = Lines::of(Entries::new(whole));
     let all = taken.take(text.as_bytes(), Place { line: 1, offset: 0 }, true).unwrap();
     assert_eq!((all.bytes, all.stop), (text.len(), Stop::End));
-    let prompt = taken.prompt(whole).unwrap();
+    let prompt = taken.prompt().unwrap();
     let messages = prompt.write(0..prompt.messages(), &[(0, text.as_bytes())]).unwrap();
     (prompt, messages)
 }
@@ -63,21 +64,21 @@ fn messages_in_front_of_a_summary_are_left_out_unless_all_are_wanted() {
 fn a_line_that_is_no_object_alone_stops_and_comes_as_json() {
     let line = user("1", "null", r#""caf\u00e9""#);
     for other in ["[]", "{} {}", "{", "5", &format!("{{\"a\":{}{}}}", "[".repeat(300), "]".repeat(300))] {
-        let (text, mut lines) = (format!("{line}\n \t\n{other}\n"), Lines::default());
+        let (text, mut lines) = (format!("{line}\n \t\n{other}\n"), Lines::of(Entries::new(false)));
         let taken = lines.take(text.as_bytes(), Place { line: 1, offset: 0 }, true).unwrap();
         let want = Taken { bytes: line.len() + 4, lines: 2, values: 1, stop: Stop::Unusual };
         assert_eq!(taken, want, "{other}");
         let place = Place { line: 3, offset: 9 };
         lines.take_value(&user("2", "\"1\"", "[]"), place).unwrap();
         lines.take_value("5", place).unwrap();
-        let prompt = lines.prompt(false).unwrap();
+        let prompt = lines.prompt().unwrap();
         assert_eq!(prompt.faults, [Fault { place, reason: "a bare value, no object" }]);
         assert_eq!(prompt.places(0, u64::MAX), (2, vec![(65, 11)]));
         let messages = prompt.write(0..2, &[(65, &text.as_bytes()[65..76])]).unwrap();
         assert_eq!(messages, r#"[{"role":"user","content":"caf\u00e9"},{"role":"user","content":[]}]"#);
         prompt.write(0..2, &[(66, text.as_bytes())]).unwrap_err();
     }
-    let cut = Lines::default().take(b"{}\n{", Place { line: 1, offset: 0 }, false).unwrap();
+    let cut = Lines::of(Entries::new(false)).take(b"{}\n{", Place { line: 1, offset: 0 }, false).unwrap();
     assert_eq!(cut, Taken { bytes: 3, lines: 1, values: 1, stop: Stop::Cut });
 }
 

@@ -1,65 +1,38 @@
 //! The usage of a response, in the form in which Claude Code writes it.
 
 use crate::json::Json;
+use crate::session::{MOST, Tokens};
 
-/// Largest number of tokens in a usage.
-const MOST: u64 = 1 << 53;
-
-/// The numbers of tokens in a usage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
-    /// Input tokens, without cache reads and writes.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Input tokens read from a cache.
-    pub cache_read: u64,
-    /// Input tokens written to a cache.
-    pub cache_write: u64,
-    /// Those of `cache_write` that are kept for an hour.
-    pub hourly: u64,
+/// A usage with these numbers, as JSON.
+pub fn json(tokens: &Tokens) -> String {
+    let Tokens { input, output, cache_read, cache_write, hourly } = tokens;
+    format!(
+        r#"{{"input_tokens":{input},"output_tokens":{output},"cache_read_input_tokens":{cache_read},"cache_creation_input_tokens":{cache_write},"cache_creation":{{"ephemeral_1h_input_tokens":{hourly}}}}}"#
+    )
 }
 
-impl Tokens {
-    /// Tokens of the whole prompt.
-    #[must_use]
-    pub fn prompt(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
-    }
-
-    /// A usage with these numbers, as JSON.
-    #[must_use]
-    pub fn json(&self) -> String {
-        let Self { input, output, cache_read, cache_write, hourly } = self;
-        format!(
-            r#"{{"input_tokens":{input},"output_tokens":{output},"cache_read_input_tokens":{cache_read},"cache_creation_input_tokens":{cache_write},"cache_creation":{{"ephemeral_1h_input_tokens":{hourly}}}}}"#
-        )
-    }
-
-    /// The numbers of a usage that has the fields of Claude Code alone; `None` of any other.
-    #[must_use]
-    pub fn of(usage: &Json<'_, '_>) -> Option<Self> {
-        let (mut found, mut read, mut write, mut hourly) = (Self::default(), None, None, 0);
-        let mut input = None;
-        for value in usage.values() {
-            match &*value.exact_name() {
-                b"input_tokens" => input = number(&value).ok()?,
-                b"output_tokens" => found.output = number(&value).ok()?.unwrap_or(0),
-                b"cache_read_input_tokens" => read = number(&value).ok()?,
-                b"cache_creation_input_tokens" => write = number(&value).ok()?,
-                b"cache_creation" => hourly = hourly_of(&value)?,
-                b"service_tier" | b"server_tool_use" | b"inference_geo" | b"speed" => {}
-                b"iterations" if value.is_null() || (value.is_list() && value.values().next().is_none()) => {}
-                _ => return None,
-            }
+/// The numbers of a usage that has the fields of Claude Code alone; `None` of any other.
+pub fn read(usage: &Json<'_, '_>) -> Option<Tokens> {
+    let (mut found, mut read, mut write, mut hourly) = (Tokens::default(), None, None, 0);
+    let mut input = None;
+    for value in usage.values() {
+        match &*value.exact_name() {
+            b"input_tokens" => input = number(&value).ok()?,
+            b"output_tokens" => found.output = number(&value).ok()?.unwrap_or(0),
+            b"cache_read_input_tokens" => read = number(&value).ok()?,
+            b"cache_creation_input_tokens" => write = number(&value).ok()?,
+            b"cache_creation" => hourly = hourly_of(&value)?,
+            b"service_tier" | b"server_tool_use" | b"inference_geo" | b"speed" => {}
+            b"iterations" if value.is_null() || (value.is_list() && value.values().next().is_none()) => {}
+            _ => return None,
         }
-        let Some(input) = input else { return Some(Self::default()) };
-        found.input = input;
-        if read.is_some() || write.is_some() {
-            (found.cache_read, found.cache_write, found.hourly) = (read.unwrap_or(0), write.unwrap_or(0), hourly);
-        }
-        Some(found)
     }
+    let Some(input) = input else { return Some(Tokens::default()) };
+    found.input = input;
+    if read.is_some() || write.is_some() {
+        (found.cache_read, found.cache_write, found.hourly) = (read.unwrap_or(0), write.unwrap_or(0), hourly);
+    }
+    Some(found)
 }
 
 /// A value that is no number of tokens.

@@ -22,6 +22,7 @@ use crate::node::{Key, MAX_DEPTH, Node, Shape};
 pub use lazy_text::LazyText;
 use tape::{Entry, Kind};
 pub use tape::{Fault, Parsed, Tape};
+pub(crate) use unescape::has_lone_surrogate;
 
 /// Number of entries from which a hash table finds equal keys; fewer are compared with each other.
 const MANY: usize = 32;

@@ -37,6 +37,25 @@ pub fn is_as_written(raw: &str) -> bool {
     true
 }
 
+/// Whether a validated JSON text has an escape of half a character alone.
+pub fn has_lone_surrogate(json: &str) -> bool {
+    let unit = |at: usize| {
+        let escape = json.as_bytes().get(at..at + 6).filter(|escape| escape.starts_with(b"\\u"))?;
+        u16::from_str_radix(std::str::from_utf8(&escape[2..]).ok()?, 16).ok()
+    };
+    let mut at = 0;
+    while let Some(next) = json.as_bytes().get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += next;
+        at += match unit(at) {
+            None => 2,
+            Some(0xD800..0xDC00) if matches!(unit(at + 6), Some(0xDC00..0xE000)) => 12,
+            Some(0xD800..0xE000) => return true,
+            Some(_) => 6,
+        };
+    }
+    false
+}
+
 /// Character of an escape of two bytes, by its second byte; 0 for none.
 const MEANT: [u8; 256] = {
     let (pairs, mut meant) = (*b"\"\"\\\\//b\x08f\x0cn\nr\rt\t", [0; 256]);
@@ -185,6 +204,20 @@ mod tests {
             rest = &rest[behind..];
         }
         out
+    }
+
+    #[test]
+    fn half_a_character_alone_is_seen() {
+        for (json, is_lone) in [
+            (r#"["\ud83d\ude00", "\u00e9\n"]"#, false),
+            (r#"["\\ud83d"]"#, false),
+            (r#"["\ud83d"]"#, true),
+            (r#"["\ud83d\n\ude00"]"#, true),
+            (r#"["\uDE00\ud83d"]"#, true),
+            (r#"["a\ud83d\ud83d\ude00"]"#, true),
+        ] {
+            assert_eq!(has_lone_surrogate(json), is_lone, "{json}");
+        }
     }
 
     #[test]

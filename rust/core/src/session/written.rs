@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::fields::{Role, last};
-use super::line::Place;
+use super::value::last;
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use trimtab_tokens::cancel;
@@ -11,13 +10,43 @@ use trimtab_tokens::cancel;
 /// Bytes between two contents that are read with them: a seek costs more.
 const NEAR: u64 = 16 << 10;
 
+/// Where a content stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// Bytes before it, in the file or in what is held.
+    pub at: u64,
+    /// Bytes of it.
+    pub length: u64,
+    /// Whether it is held, because it is not in the file as it is.
+    pub is_held: bool,
+}
+
+impl Span {
+    /// Where a value stands: in the file behind `offset`; it is held if that is none.
+    pub fn of(value: &Json<'_, '_>, offset: Option<u64>, held: &mut String) -> Self {
+        let source = value.source();
+        match offset {
+            Some(offset) => Self { at: offset + value.position() as u64, length: source.len() as u64, is_held: false },
+            None => Self::hold(source, held),
+        }
+    }
+
+    /// Holds a content.
+    pub fn hold(source: &str, held: &mut String) -> Self {
+        let at = held.len() as u64;
+        held.push_str(source);
+        Self { at, length: source.len() as u64, is_held: true }
+    }
+}
+
 /// A message: where the contents stand that it joins.
 #[derive(Debug)]
 pub struct Part {
-    pub role: Role,
+    /// Who speaks; `None` where the content is the whole message.
+    pub role: Option<&'static str>,
     /// Whether its results stand in front of its other blocks.
     pub results_first: bool,
-    pub places: Vec<Place>,
+    pub places: Vec<Span>,
 }
 
 /// Writes messages in parts.
@@ -65,14 +94,18 @@ impl Writer {
         let mut tape = Tape::default();
         for (n, part) in parts.iter().enumerate() {
             cancel::poll();
-            let role = if part.role == Role::User { "user" } else { "assistant" };
-            out.extend([if n > 0 { "," } else { "[" }, r#"{"role":""#, role, r#"","content":"#]);
+            out.push(if n > 0 { ',' } else { '[' });
+            if let Some(role) = part.role {
+                out.extend([r#"{"role":""#, role, r#"","content":"#]);
+            }
             if let [place] = part.places[..] {
                 out.push_str(self.content(place, pieces)?);
             } else {
                 self.join(part, pieces, &mut tape, &mut out)?;
             }
-            out.push('}');
+            if part.role.is_some() {
+                out.push('}');
+            }
         }
         out.push_str(if parts.is_empty() { "[]" } else { "]" });
         Ok(out)
@@ -101,7 +134,7 @@ impl Writer {
     }
 
     /// The JSON of a content.
-    fn content<'a>(&'a self, place: Place, pieces: &[(u64, &'a [u8])]) -> Result<&'a str, Error> {
+    fn content<'a>(&'a self, place: Span, pieces: &[(u64, &'a [u8])]) -> Result<&'a str, Error> {
         let length = usize::try_from(place.length).map_err(|_| changed())?;
         let (start, bytes) = if place.is_held {
             (0, self.held.as_bytes())

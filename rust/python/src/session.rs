@@ -1,23 +1,38 @@
-//! Reading a session file of Claude Code.
+//! Reading the session files of agents.
+
+use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use trimtab_core::claude_code::{Billed, Charge, Lines, Place, Prompt, Stop, Time, Tokens};
+use trimtab_core::claude_code::Entries;
+use trimtab_core::codex::Items;
 use trimtab_core::ongoing::Ongoing;
+use trimtab_core::session::{Billed, Charge, Lines, Place, Prompt, Stop, Time, Tokens};
+use trimtab_core::shape::Provider;
 
-use crate::convert::released;
+use crate::convert::{released, to_py};
+use crate::counter::Counter;
+use crate::ledger::Ledger;
 
-/// Takes the lines of a session file of Claude Code, in order.
+/// Takes the lines of a session file, in order.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct ClaudeCodeLines(Ongoing<Lines>);
+pub struct SessionLines(Ongoing<Lines>);
 
 #[pymethods]
-impl ClaudeCodeLines {
+impl SessionLines {
+    /// `format` is "claude_code" or "codex"; `whole` keeps messages that a compaction replaced.
     #[new]
-    fn new() -> Self {
-        Self(Ongoing::new("reader", Lines::default()))
+    #[pyo3(signature = (format, *, whole))]
+    fn new(format: &str, whole: bool) -> PyResult<Self> {
+        let lines = match format {
+            "claude_code" => Lines::of(Entries::new(whole)),
+            "codex" => Lines::of(Items::new(whole)),
+            _ => return Err(PyValueError::new_err(format!("unknown format {format:?}: known are claude_code, codex"))),
+        };
+        Ok(Self(Ongoing::new("reader", lines)))
     }
 
     /// Takes the lines of `text` from `start` on, where a line begins: its number is `line`, and `offset` bytes are before it.
@@ -45,10 +60,9 @@ impl ClaudeCodeLines {
         released(py, || self.0.advance(|lines| lines.take_value(json, Place { line, offset }))?)
     }
 
-    /// What the lines make; `whole` keeps messages that a compaction replaced. No more lines can be taken then.
-    #[pyo3(signature = (*, whole))]
-    fn prompt(&self, py: Python<'_>, whole: bool) -> PyResult<ClaudeCodePrompt> {
-        released(py, || self.0.take()?.prompt(whole)).map(ClaudeCodePrompt)
+    /// What the lines make. No more lines can be taken then.
+    fn prompt(&self, py: Python<'_>) -> PyResult<SessionPrompt> {
+        released(py, || self.0.take()?.prompt()).map(SessionPrompt)
     }
 }
 
@@ -56,12 +70,15 @@ impl ClaudeCodeLines {
 /// tokens or usages as JSON.
 type Billing<'py> = (usize, usize, bool, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// The next prompt of a session file of Claude Code.
+/// Model, system prompt, window, working directory, and what lines say of the window.
+type Settings<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<u64>, Bound<'py, PyAny>, Vec<String>);
+
+/// The next prompt of a session file.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct ClaudeCodePrompt(Prompt);
+pub struct SessionPrompt(Prompt);
 
 #[pymethods]
-impl ClaudeCodePrompt {
+impl SessionPrompt {
     /// Of each billed call: the number of messages and of compactions in front of it, whether these messages were its prompt,
     /// its model, its time in seconds since 1970 or as the file has it, and its tokens (input, output, cache reads and
     /// writes, those kept for an hour) or the usages of its lines as JSON.
@@ -84,9 +101,11 @@ impl ClaudeCodePrompt {
         (self.0.compactions.clone(), self.0.contexts.clone())
     }
 
-    /// The last model, empty for none; the last working directory; and what lines say of the window, as JSON objects.
-    fn settings<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<String>)> {
-        Ok((string(py, &self.0.model)?, string(py, &self.0.folder)?, self.0.noted.clone()))
+    /// The last model and the system prompt, empty for none; the last window that the file names; the last working directory;
+    /// and what lines say of the window, as JSON objects.
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Settings<'py>> {
+        let Prompt { model, system, window, folder, noted, .. } = &self.0;
+        Ok((string(py, model)?, string(py, system)?, *window, string(py, folder)?, noted.clone()))
     }
 
     /// Line, bytes before it, and reason of each record that cannot be read.
@@ -124,6 +143,32 @@ impl ClaudeCodePrompt {
     ) -> PyResult<String> {
         let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (*at, piece.as_bytes())).collect();
         released(py, || self.0.write(start..stop, &pieces))
+    }
+
+    /// The ledger of all messages, in the provider's shape; `pieces` as in write. None where only objects can tell what they
+    /// are: one has half a character alone, or is nested too deeply.
+    ///
+    /// Raises:
+    ///     ValueError: as write; or a value is no message, args are what, path, index and hint.
+    ///     OverflowError: more rows or tokens than a uint32 can name.
+    #[pyo3(signature = (pieces, *, counter, provider))]
+    fn ledger(
+        &self,
+        py: Python<'_>,
+        pieces: Vec<(u64, Bound<'_, PyBytes>)>,
+        counter: &Bound<'_, Counter>,
+        provider: &str,
+    ) -> PyResult<Option<Ledger>> {
+        let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (*at, piece.as_bytes())).collect();
+        let (provider, counts) = (Provider::named(provider).map_err(to_py)?, counter.get().0);
+        let ledger = released(py, || self.0.ledger(&pieces, counts, provider))?;
+        let settings = &counter.get().2;
+        Ok(ledger.map(|columns| Ledger {
+            columns: Arc::new(columns),
+            provider,
+            counter: counts,
+            settings: Arc::clone(settings),
+        }))
     }
 }
 
