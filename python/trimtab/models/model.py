@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
-    from ..templates.template import ChatTemplate
+    from ..templates.rendered import PromptRenderer
     from .provider import Provider
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
@@ -86,7 +86,8 @@ class Model:
         input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
             counts.
         cache_seconds: seconds after its last use for which the provider keeps a cached prompt; None if unknown.
-        template: the chat template of a model of the user's own, with its vocabulary; None for a provider's.
+        template: what renders whole prompts of an open model: the chat template of one of the user's own, with its
+            vocabulary, or the Harmony format of gpt-oss; None for a provider's.
     """
 
     __repr__ = short
@@ -102,7 +103,7 @@ class Model:
     source: WindowSource = "argument"
     input_limit: int | None = None
     cache_seconds: int | None = None
-    template: ChatTemplate | None = field(default=None, repr=False)
+    template: PromptRenderer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Reject limits that leave no tokens for a prompt."""
@@ -400,6 +401,11 @@ def _by_family(found: ModelId) -> Model:
     _, provider, prompt, window, output = next(row for row in tables.FAMILIES if re.match(row[0], bare))
     prefill = prompt not in _NO_PREFILL
     seconds = next((kept for maker, kept in tables.CACHE_SECONDS.items() if bare.startswith(maker)), None)
+    renderer: PromptRenderer | None = None
+    if prompt == "gpt-oss":
+        from ..templates.harmony import Harmony  # noqa: PLC0415 - for these models alone
+
+        renderer, seconds = Harmony(bare), None  # what a server keeps of a prompt is its own matter
     return Model(
         bare or "unknown",
         provider,
@@ -409,4 +415,5 @@ def _by_family(found: ModelId) -> Model:
         prefill=prefill,
         source="assumed",
         cache_seconds=seconds,
+        template=renderer,
     )
