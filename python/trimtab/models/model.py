@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._log import log
 from .._repr import short
-from ..templates.places import PREFIXES, named_places
+from ..templates.places import PREFIXES, NamedPlace, named_places
 from . import table as tables
 from .catalog import Row
 from .ids import ModelId, key_of
@@ -150,8 +150,14 @@ class Model:
             window: overrides the table, and the betas.
             max_output: overrides the table.
             betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
+
+        Raises:
+            OSError: a model's file cannot be read.
+            ValueError: a limit is not possible, a model's file is damaged, or the file of the user's own names is, and
+                no table has this one.
+            CountError: a model's template cannot be rendered.
         """
-        if own := named_places().get(name):
+        if own := _own_place(name):
             return _of_files(own.place, window or own.window, {}).limited(window, max_output)
         if name.startswith(_PATHS):
             return _of_files(name, window, {}).limited(window, max_output)
@@ -220,6 +226,30 @@ class Model:
 
 _PATHS = ("/", "./", "../", "~/", *PREFIXES)
 """Beginnings of the places of files, with which no id begins."""
+
+
+def _own_place(name: str) -> NamedPlace | None:
+    """Return where the files of a model are that the user named so.
+
+    Where the file of these names is damaged, ids of the tables and places go on without it, which is warned of once.
+
+    Raises:
+        ValueError: it is damaged, and may have had this name.
+    """
+    try:
+        return named_places().get(name)
+    except ValueError as error:
+        found = ModelId.of(name)
+        if not (name.startswith(_PATHS) or _own(found) or _family(found) or _public(found) or _relative(found)):
+            raise
+        _warn(f"{error}; ids of the tables and places of files go on without it")
+        return None
+
+
+@lru_cache(16)
+def _warn(text: str) -> None:
+    log.warning("%s", text)
+
 
 _SMALL = 8_192
 """The window that is assumed of a model whose files name none: servers of open models begin with less."""
