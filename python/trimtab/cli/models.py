@@ -108,7 +108,7 @@ def _fields(model: Model) -> dict[str, Any]:
         "window_from": model.source,
         "max_output": model.max_output,
         "counter": counter.explain(),
-        "vocabulary": template.vocabulary if template else model.prompt.encoding,
+        "vocabulary": (template.vocabulary if template else "") or model.prompt.encoding,
         "contents": template.contents if template else None,
         "parses_arguments": template.parses if template else None,
     }
@@ -118,7 +118,7 @@ def _lines(model: Model, fields: dict[str, Any]) -> list[str]:
     """Return the same in lines."""
     from ..models.model import SOURCES
 
-    said = "" if model.template else f", {SOURCES[model.source]}"
+    said = "" if fields["vocabulary"] != model.prompt.encoding else f", {SOURCES[model.source]}"
     lines = [
         f"  window      {model.window:,} tokens{said}, {model.max_output:,} of them for an answer at most",
         f"  vocabulary  {fields['vocabulary']}",

@@ -15,6 +15,7 @@ from ..errors import MessageError
 from ..messages.frameworks import framework_of
 from ..messages.objects import Forms, InputMessages, plain, sendable
 from ..models.model import Model
+from ..templates.rendered import estimated_tools
 from .tools import spaced, tool_tokens
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..messages.frameworks import Framework
     from ..messages.types import AnyMessage, Message
     from ..models.provider import Provider
-    from ..templates.template import ChatTemplate, RenderedTokens
+    from ..templates.rendered import PromptRenderer, RenderedTokens
 
 
 def message_error(error: ValueError) -> ValueError:
@@ -49,18 +50,18 @@ class Counter(_core.Counter):
     """Count tokens, offline and in time linear in the text.
 
     ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
-    a special token is plain text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
-    ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
-    package ctok reconstructed; the tokens that a message adds are not included. ``pickle`` takes a counter's settings
-    along, and no cache; one of a file is read from that file again.
+    a special token is plain text, lone surrogates count as U+FFFD. ``Counter("o200k_harmony")`` is gpt-oss's.
+    ``Counter("claude-old")`` (Claude 3 to 4.6) and ``Counter("claude-new")`` (4.7 and later) count a text as it stands
+    inside a prompt, with the vocabularies that the package ctok reconstructed; the tokens that a message adds are not
+    included. ``pickle`` takes a counter's settings along, and no cache; one of a file is read from that file again.
 
     Examples:
         >>> Counter("o200k_base").count("hello world")
         2
     """
 
-    template: ChatTemplate | None = None
-    """The chat template that renders whole prompts; None for a provider's model, and for texts alone."""
+    template: PromptRenderer | None = None
+    """What renders whole prompts of an open model; None for a provider's model, and for texts alone."""
 
     def __getstate__(self) -> Any:
         """Return the template: the core keeps the other settings."""
@@ -101,8 +102,8 @@ class Counter(_core.Counter):
         known = Model.named(model) if isinstance(model, str) else model
         if known.template is None:
             return cls(known.prompt.encoding, prompt=known.prompt)
-        file = known.template.vocabulary
-        counter = cls(known.prompt.encoding, prompt=known.prompt, path=file, kept=tables_folder())
+        file = known.template.vocabulary or None
+        counter = cls(known.prompt.encoding, prompt=known.prompt, path=file, kept=tables_folder() if file else None)
         counter.template = known.template
         return counter
 
@@ -160,10 +161,11 @@ class Counter(_core.Counter):
     def rendered(
         self, messages: Sequence[AnyMessage], provider: str | None = None, system: object = None, tools: object = None
     ) -> RenderedTokens:
-        """Return the tokens of a whole prompt, as the model's chat template renders it.
+        """Return the tokens of a whole prompt, as the model's chat template or gpt-oss's format renders it.
 
         Args:
-            messages: a list or tuple of messages in Chat Completions' or Anthropic's shape.
+            messages: a list or tuple of messages in Chat Completions' or Anthropic's shape; for gpt-oss also in that of
+                the Responses API or Bedrock.
             provider: the shape; found from the messages where it is None.
             system: system text beside the messages.
             tools: tool definitions.
@@ -408,7 +410,7 @@ def _tools(counter: Counter, tools: object, choice: object = None) -> int:
     if not tools:
         return 0
     if counter.template is not None:
-        return counter.template.estimated_tools(counter, json.dumps(tools, default=sendable))
+        return estimated_tools(counter.template, counter, json.dumps(tools, default=sendable))
     return tool_tokens(
         counter, counter.prompt, json.dumps(tools, default=sendable), json.dumps(choice, default=sendable)
     )
@@ -450,7 +452,7 @@ def count(
 
     Raises:
         MessageError: a message cannot be read.
-        CountError: the chat template of a model of the user's own cannot render the messages.
+        CountError: the chat template of a model of the user's own, or gpt-oss's format, cannot render the messages.
         ImportError: it needs the extra ``open``, which is not installed.
 
     Examples:

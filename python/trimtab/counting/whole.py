@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._log import details
 from ..errors import CountError
 from ..messages.objects import sendable
+from ..templates.rendered import estimated_tools, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +39,10 @@ def framed(
     try:
         found = counter.rendered(messages, ledger.provider, system, tools)
     except (CountError, ImportError) as error:
-        template.warn(error)
+        warn(template, error)
         details.warning("%s", error)
         return ledger, None
     beside = found.head + found.tail
-    own = template.estimated_tools(counter, json.dumps(tools, default=sendable)) if tools else 0
+    own = estimated_tools(template, counter, json.dumps(tools, default=sendable)) if tools else 0
     own = min(own, beside)  # a template may write them inside of a message
     return ledger.framed(found.messages), (beside - own, own)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._log import log
 from .._repr import short
-from ..templates.places import PREFIXES, named_places
+from ..templates.places import PREFIXES, NamedPlace, named_places
 from . import table as tables
 from .catalog import Row, host_of, names, nearest, own_rows, relative, rows_of, versions
 from .ids import ModelId, key_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
-    from ..templates.template import ChatTemplate
+    from ..templates.rendered import PromptRenderer
     from .provider import Provider
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
@@ -103,7 +103,8 @@ class Model:
         input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
             counts.
         cache_seconds: seconds after its last use for which the provider keeps a cached prompt; None if unknown.
-        template: the chat template of a model of the user's own, with its vocabulary; None for a provider's.
+        template: what renders whole prompts of an open model: the chat template of one of the user's own, with its
+            vocabulary, or the Harmony format of gpt-oss; None for a provider's.
     """
 
     __repr__ = short
@@ -119,7 +120,7 @@ class Model:
     source: WindowSource = "argument"
     input_limit: int | None = None
     cache_seconds: int | None = None
-    template: ChatTemplate | None = field(default=None, repr=False)
+    template: PromptRenderer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Reject limits that leave no tokens for a prompt."""
@@ -166,8 +167,14 @@ class Model:
             window: overrides the table, and the betas.
             max_output: overrides the table.
             betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
+
+        Raises:
+            OSError: a model's file cannot be read.
+            ValueError: a limit is not possible, a model's file is damaged, or the file of the user's own names is, and
+                no table has this one.
+            CountError: a model's template cannot be rendered.
         """
-        if own := named_places().get(name):
+        if own := _own_place(name):
             return _of_files(own.place, window or own.window, {}).limited(window, max_output)
         if name.startswith(_PATHS):
             return _of_files(name, window, {}).limited(window, max_output)
@@ -236,6 +243,30 @@ class Model:
 
 _PATHS = ("/", "./", "../", "~/", *PREFIXES)
 """Beginnings of the places of files, with which no id begins."""
+
+
+def _own_place(name: str) -> NamedPlace | None:
+    """Return where the files of a model are that the user named so.
+
+    Where the file of these names is damaged, ids of the tables and places go on without it, which is warned of once.
+
+    Raises:
+        ValueError: it is damaged, and may have had this name.
+    """
+    try:
+        return named_places().get(name)
+    except ValueError as error:
+        found = ModelId.of(name)
+        if not (name.startswith(_PATHS) or _own(found) or _family(found) or _public(found) or _relative(found)):
+            raise
+        _warn(f"{error}; ids of the tables and places of files go on without it")
+        return None
+
+
+@lru_cache(16)
+def _warn(text: str) -> None:
+    log.warning("%s", text)
+
 
 _SMALL = 8_192
 """The window that is assumed of a model whose files name none: servers of open models begin with less."""
@@ -425,6 +456,11 @@ def _by_family(found: ModelId) -> Model:
     _, provider, prompt, window, output = next(row for row in tables.FAMILIES if re.match(row[0], bare))
     prefill = prompt not in _NO_PREFILL
     seconds = next((kept for maker, kept in tables.CACHE_SECONDS.items() if bare.startswith(maker)), None)
+    renderer: PromptRenderer | None = None
+    if prompt == "gpt-oss":
+        from ..templates.harmony import Harmony  # noqa: PLC0415 - for these models alone
+
+        renderer, seconds = Harmony(bare), None  # what a server keeps of a prompt is its own matter
     return Model(
         bare or "unknown",
         provider,
@@ -434,4 +470,5 @@ def _by_family(found: ModelId) -> Model:
         prefill=prefill,
         source="assumed",
         cache_seconds=seconds,
+        template=renderer,
     )

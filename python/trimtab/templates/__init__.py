@@ -2,5 +2,5 @@
 
 from .._lazy import loader
 
-__all__ = ["ChatTemplate", "RenderedTokens"]
-__getattr__ = loader(__name__, {"template": "ChatTemplate RenderedTokens"})
+__all__ = ["ChatTemplate", "Harmony", "RenderedTokens"]
+__getattr__ = loader(__name__, {"template": "ChatTemplate", "harmony": "Harmony", "rendered": "RenderedTokens"})

@@ -1,2 +1,3 @@
+from .harmony import Harmony as Harmony
+from .rendered import RenderedTokens as RenderedTokens
 from .template import ChatTemplate as ChatTemplate
-from .template import RenderedTokens as RenderedTokens

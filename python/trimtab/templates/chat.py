@@ -47,7 +47,7 @@ def as_chat(
         raise CountError(msg)
     placed: Iterable[Placed] = enumerate(dict(message) for message in messages)
     if provider == "anthropic":
-        placed = ((index, made) for index, message in placed for made in _of_blocks(message))
+        placed = ((index, made) for index, message in placed for made in of_blocks(message))
     return [(index, _ready(message, contents, parses=parses)) for index, message in placed]
 
 
@@ -92,17 +92,22 @@ def _ready(message: dict[str, Any], contents: Contents, *, parses: bool) -> dict
     A message always has a content: servers put an empty one in the place of none.
     """
     made = {name: value for name, value in message.items() if value is not None}
-    reasoning = next((made[name] for name in _REASONING if name in made), None)
+    reasoning = reasoning_of(made)
     if reasoning is not None:
         made = {"thinking": reasoning, **made, "reasoning_content": reasoning}
     if isinstance(calls := made.get("tool_calls"), list):
         made["tool_calls"] = [_with_arguments(call, parses=parses) for call in calls]
     content = made.get("content", [] if contents == "parts" else "")
     if isinstance(content, list):
-        content = "\n".join(_texts(content)) if contents == "text" else [*map(_part, content)]
+        content = "\n".join(texts_of(content)) if contents == "text" else [*map(_part, content)]
     elif isinstance(content, str) and contents == "parts":
         content = [{"type": "text", "text": content}]
     return made | {"content": content}
+
+
+def reasoning_of(message: Mapping[str, Any]) -> Any:
+    """Return a message's reasoning, in whatever field it is; None where there is none."""
+    return next((message[name] for name in _REASONING if message.get(name) is not None), None)
 
 
 def _part(part: Any) -> Any:
@@ -125,7 +130,7 @@ def _with_arguments(call: Any, *, parses: bool) -> Any:
     return {**call, "function": {**function, "arguments": arguments}}
 
 
-def _texts(content: Iterable[Any]) -> Iterator[str]:
+def texts_of(content: Iterable[Any]) -> Iterator[str]:
     """Yield the texts of parts."""
     for part in content:
         text = part.get("text") if isinstance(part, dict) else part
@@ -133,7 +138,7 @@ def _texts(content: Iterable[Any]) -> Iterator[str]:
             yield text
 
 
-def _of_blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def of_blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the messages that one of Anthropic's blocks becomes: results first, each in a message of its own."""
     content = message.get("content")
     if not isinstance(content, list):
@@ -146,13 +151,13 @@ def _of_blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "tool_result":
             inner = block.get("content")
-            text = inner if isinstance(inner, str) else "\n".join(_texts(inner if isinstance(inner, list) else ()))
+            text = inner if isinstance(inner, str) else "\n".join(texts_of(inner if isinstance(inner, list) else ()))
             yield {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
         elif kind == "tool_use":
             function = {"name": block.get("name"), "arguments": block.get("input") or {}}
             calls.append({"id": block.get("id"), "type": "function", "function": function})
         elif kind == "thinking":
-            thinking += _texts([block.get("thinking")])
+            thinking += texts_of([block.get("thinking")])
         elif kind == "text":
             parts.append({"type": "text", "text": block.get("text") or ""})
         elif kind in {"image", "document"}:

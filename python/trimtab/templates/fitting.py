@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import CountError
+from .rendered import texts_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .rendered import PromptRenderer
     from .template import ChatTemplate
 
 _SAID = "alpha beta gamma delta"
@@ -54,7 +56,7 @@ def _renders(template: ChatTemplate, messages: list[dict[str, Any]]) -> bool:
     return True
 
 
-def fitted(template: ChatTemplate, counter: _core.Counter) -> dict[str, Any]:
+def fitted(template: PromptRenderer, counter: _core.Counter) -> dict[str, Any]:
     """Return the tokens that the template adds, as fields of a ``PromptGrammar``: they estimate prompts without it.
 
     A template that renders no calls has the numbers of one whose calls and results cost nothing but their texts.
@@ -73,13 +75,13 @@ def fitted(template: ChatTemplate, counter: _core.Counter) -> dict[str, Any]:
 class _Probe:
     """Renders prompts, and tells what they have beyond the texts of their messages."""
 
-    def __init__(self, template: ChatTemplate, counter: _core.Counter) -> None:
+    def __init__(self, template: PromptRenderer, counter: _core.Counter) -> None:
         self._template, self._counter = template, counter
 
     def counted(self, messages: Sequence[dict[str, Any]]) -> tuple[list[int], int]:
         """Return the tokens of each message beyond its texts, and those of the prompt."""
         found = self._template.count(self._counter, messages, "openai_chat")
-        plain = self._template.texts(self._counter, messages, "openai_chat")
+        plain = texts_of_each(self._counter, messages, "openai_chat")
         beyond = [tokens - texts for tokens, texts in zip(found.messages, plain, strict=True)]
         return beyond, found.total - sum(plain)
 

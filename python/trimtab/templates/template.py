@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._log import log, outline
 from .._repr import short
 from ..errors import CountError
 from .chat import as_chat, as_functions, system_message
+from .rendered import RenderedTokens, texts_of_each
 from .renderer import RENDERER
 
 if TYPE_CHECKING:
@@ -20,26 +20,6 @@ if TYPE_CHECKING:
 
     from .chat import Contents
     from .renderer import Parts
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedTokens:
-    """The tokens of a rendered prompt.
-
-    Attributes:
-        head: in front of the first message: the beginning of the prompt, the tools, the template's own system text.
-        messages: of each message, with what the template puts around it.
-        tail: behind the last message: what the answer begins with.
-    """
-
-    head: int
-    messages: tuple[int, ...]
-    tail: int
-
-    @property
-    def total(self) -> int:
-        """Tokens of the whole prompt."""
-        return self.head + sum(self.messages) + self.tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,28 +118,8 @@ class ChatTemplate:
             else:
                 tail += tokens
         if not any(found):  # the template took the messages out of their list: nothing tells which one it is at
-            head, found, tail = _shared(head + tail, self.texts(counter, messages, provider))
+            head, found, tail = _shared(head + tail, texts_of_each(counter, messages, provider))
         return RenderedTokens(head, tuple(found), tail)
-
-    @staticmethod
-    def texts(counter: _core.Counter, messages: Sequence[Mapping[str, Any]], provider: str) -> list[int]:
-        """Return the tokens of each message's texts."""
-        return [_core.Ledger.of([message], counter=counter, provider=provider).total for message in messages]
-
-    def estimated_tools(self, counter: _core.Counter, tools: str) -> int:
-        """Return the tokens that tool definitions, given as JSON, add to a prompt.
-
-        Where the template refuses them, those of the JSON: that is warned of once.
-        """
-        try:
-            return _tool_tokens(self, counter, tools)
-        except (CountError, ImportError) as error:
-            self.warn(error)
-            return counter.count(tools)
-
-    def warn(self, error: Exception) -> None:
-        """Warn once that prompts are estimated, because the template cannot render what it was given."""
-        _warn(self.name, outline(error))
 
     def tokens(self, counter: _core.Counter, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each part of one rendered text.
@@ -190,21 +150,3 @@ def _added(vocabulary: str, added: tuple[tuple[str, bool, bool, bool, bool], ...
     """Return the added tokens of a vocabulary, which is read again when it has changed."""
     file = Path(vocabulary).read_bytes() if vocabulary.endswith(".json") else None
     return _core.AddedTokens(added, file=file)
-
-
-@lru_cache(64)
-def _tool_tokens(template: ChatTemplate, counter: _core.Counter, tools: str) -> int:
-    """Return the tokens of tool definitions; cached, because every call of a session sends the same tools."""
-    user, given = {"role": "user", "content": "."}, json.loads(tools)
-    words = [{"role": "system", "content": "."}, user]
-    try:
-        without = template.count(counter, words, "openai_chat").total
-    except CountError:  # it takes no system text
-        words = [user]
-        without = template.count(counter, words, "openai_chat").total
-    return template.count(counter, words, "openai_chat", tools=given).total - without
-
-
-@lru_cache(64)
-def _warn(name: str, reason: str) -> None:
-    log.warning("the chat template of %s cannot render some messages, which are estimated: %s", name, reason)

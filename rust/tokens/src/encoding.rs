@@ -9,6 +9,25 @@ use crate::bpe::worker::with_worker;
 use crate::error::Error;
 use crate::growing::{PretokenState, State};
 
+/// The rank of the last special token of `o200k_harmony`.
+const HARMONY_LAST: usize = 201_088;
+
+/// The special token of `o200k_harmony` of that rank; most are reserved.
+fn harmony_token(rank: usize) -> String {
+    match rank {
+        199_998 => "<|startoftext|>".to_owned(),
+        199_999 => "<|endoftext|>".to_owned(),
+        200_002 => "<|return|>".to_owned(),
+        200_003 => "<|constrain|>".to_owned(),
+        200_005 => "<|channel|>".to_owned(),
+        200_006 => "<|start|>".to_owned(),
+        200_007 => "<|end|>".to_owned(),
+        200_008 => "<|message|>".to_owned(),
+        200_012 => "<|call|>".to_owned(),
+        reserved => format!("<|reserved_{reserved}|>"),
+    }
+}
+
 /// A byte-pair encoding whose counts equal tiktoken's `encode_ordinary`: text that looks like a special token is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -16,13 +35,16 @@ pub enum Encoding {
     O200k,
     /// GPT-4, GPT-3.5.
     Cl100k,
+    /// gpt-oss: `o200k_base` and the special tokens of its prompts.
+    Harmony,
     /// An encoding from a file.
     File(&'static Vocabulary),
 }
 
 impl Encoding {
     /// The encodings by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("o200k_base", Self::O200k), ("cl100k_base", Self::Cl100k)];
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("o200k_base", Self::O200k), ("cl100k_base", Self::Cl100k), ("o200k_harmony", Self::Harmony)];
 
     /// The encoding of that name.
     ///
@@ -60,6 +82,7 @@ impl Encoding {
         match self {
             Self::O200k => "o200k_base",
             Self::Cl100k => "cl100k_base",
+            Self::Harmony => "o200k_harmony",
             Self::File(vocabulary) => &vocabulary.name,
         }
     }
@@ -67,7 +90,7 @@ impl Encoding {
     /// The vocabulary of the encoding.
     pub(super) fn inside(self) -> &'static Vocabulary {
         match self {
-            Self::O200k => &O200K,
+            Self::O200k | Self::Harmony => &O200K,
             Self::Cl100k => &CL100K,
             Self::File(vocabulary) => vocabulary,
         }
@@ -123,10 +146,15 @@ impl Encoding {
         State::Tokens(PretokenState::new(self.inside()))
     }
 
-    /// The bytes of each token, by rank: tests compare them with the published vocabulary.
+    /// The bytes of each token, by rank: tests compare them with the published vocabulary. Of `o200k_harmony` the special
+    /// tokens, too, which no text has.
     #[must_use]
     pub fn vocabulary(self) -> Vec<Vec<u8>> {
-        self.inside().tables.vocabulary()
+        let mut tokens = self.inside().tables.vocabulary();
+        if self == Self::Harmony {
+            tokens.extend((tokens.len()..=HARMONY_LAST).map(|rank| harmony_token(rank).into_bytes()));
+        }
+        tokens
     }
 }
 
@@ -144,6 +172,15 @@ mod tests {
                 assert!(encoding.exceeds(&text, tokens - 1) && !encoding.exceeds(&text, tokens));
             }
         }
+    }
+
+    #[test]
+    fn harmony_is_o200k_with_special_tokens_that_no_text_has() {
+        let (plain, harmony) = (Encoding::O200k.vocabulary(), Encoding::Harmony.vocabulary());
+        assert_eq!((harmony.len(), &harmony[..plain.len()]), (HARMONY_LAST + 1, &plain[..]));
+        assert_eq!(harmony[200_006], b"<|start|>");
+        assert_eq!(harmony[HARMONY_LAST], b"<|reserved_201088|>");
+        assert_eq!(Encoding::Harmony.count("<|start|>"), Encoding::O200k.count("<|start|>"));
     }
 
     #[test]

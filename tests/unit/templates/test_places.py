@@ -138,6 +138,22 @@ def test_a_name_of_the_users_own_stands_for_its_place(home: Path) -> None:
             named_places()
 
 
+def test_a_damaged_file_of_names_stops_names_that_are_not_built_in(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = make_folder(home / "m")
+    name_places({"mine": NamedPlace(str(folder))})
+    names_file().write_text("{")
+    for name in ("mine", "some-model-of-nobody"):
+        with pytest.raises(ValueError, match=r"models\.json: no object of names"):
+            Model.named(name)
+    assert caplog.text == ""
+    for name in ("claude-sonnet-5-5", "openrouter/deepseek/deepseek-r1", "gpt-oss-20b", str(folder)):
+        assert Model.named(name).window
+    assert caplog.text.count(f"{names_file()}: no object of names") == 1
+    assert trimtab.count([{"role": "user", "content": "go"}], model="gpt-5.5") > 1
+
+
 def test_a_path_that_is_not_there_is_said(home: Path) -> None:
     with pytest.raises(ValueError, match="nowhere: no such folder or file"):
         Model.named(f"{home}/nowhere")
