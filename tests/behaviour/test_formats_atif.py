@@ -156,7 +156,9 @@ def test_a_handover_leaves_the_task_and_what_is_handed_over():
     steps.append(step("agent", "two", metrics={"prompt_tokens": 8}))
     assert told(session(*steps)) == [("user", "task"), ("user", "answers"), ("assistant", "two")]
     assert session(*steps).usage == []
-    assert [m["content"] for m in session(*steps, whole=True).messages] == ["task", "one", "answers", "two"]
+    whole = session(*steps, step("user", "more"), whole=True)
+    assert [m["content"] for m in whole.messages] == ["task", "one", "answers", "two", "more"]
+    assert (whole.compactions, whole.contexts) == ([2], [[0, 2]])
 
 
 def test_a_handover_to_another_file_leaves_this_one_as_it_is():

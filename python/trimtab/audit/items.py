@@ -11,6 +11,8 @@ from ..counting.counter import Counter
 from ..messages.envelope import unwrap
 from ..summarize.languages import SECTIONS
 from ..summarize.text import clean, words
+from .redirects import redirected
+from .wording import binds, standing, withdraws
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -30,7 +32,7 @@ MOST = 1_000
 """Tokens of the summary from which decisions and errors are taken: those that would be needed first."""
 
 LONGEST, STATEMENTS = 300, 3
-"""Characters of a statement, and statements of a message; what is behind them was mostly pasted."""
+"""Characters of a statement, and first statements of a message; between them and the last it was mostly pasted."""
 
 _PICTURE = re.compile(r"\[(?:image|document|picture)[^\]]*\]", re.IGNORECASE)
 
@@ -82,6 +84,7 @@ def items(
     rules, _, written, tasks, _ = _core.facts((read, ()), "\n".join(text for _, text in earlier))
     found = [*_of_earlier(earlier, rules), *_said(said, rules)]
     found += [Item("tasks", _place(text, entries, ("call",), last=True), text) for text, _ in tasks]
+    written = [*written, *redirected(text for _, kind, _, text in entries if kind == "call")]
     found += [Item("files", _written(path, entries), path) for path in written]
     if "decisions" in kinds or "errors" in kinds:
         found += _summarized(read, said, entries)
@@ -125,24 +128,37 @@ def told(summary: str) -> Iterator[tuple[ItemKind, str]]:
             yield section, line.lstrip(" -…").strip()
 
 
-def _said(said: list[tuple[int, str]], rules: list[str]) -> Iterator[Item]:
-    """Yield the user's rules that still hold, and of each message what else it asks for."""
-    hold, seen = set(rules), set[str]()
+def _said(said: list[tuple[int, str]], rules: list[str]) -> list[Item]:
+    """Return the user's rules that still hold, and of each message what else it asks for."""
+    hold, seen, found = set(rules), set[str](), list[Item]()
     for at, text in said:
-        message = {"role": "user", "content": text}
-        given = [rule for rule in _core.facts(([message], ()), "")[0] if rule in hold]
+        lines = _statements(text)
+        given = [rule for rule in _core.facts((_message(text), ()), "")[0] if rule in hold and binds(rule)]
+        given += [rule for line in lines for rule in standing(line) if rule not in given]
         for rule in given:
             if rule not in seen:
                 seen.add(rule)
-                yield Item("rules", at, rule)
-        summary = _core.offline(([message], [_NEWER]), ("", ""), EVERYTHING, Counter.chars())
-        flat = " ".join(words(text))
-        lines = [line for kind, line in told(summary) if kind in ("rules", "requests")]
-        lines.sort(key=lambda line: flat.find(" ".join(words(line)[:_BEGINS])))
-        asked = "\n".join(clean(line, LONGEST) for line in _rest(lines, given)[:STATEMENTS])
-        if asked and asked not in seen:
-            seen.add(asked)
-            yield Item("requests", at, asked)
+                found.append(Item("rules", at, rule))
+        if withdraws(text) and found and found[-1].kind == "requests":
+            found.pop()
+        asked = [clean(line, LONGEST) for line in _rest(lines, given)]
+        begins = "\n".join(asked[:STATEMENTS])
+        if asked and begins not in seen:
+            seen.add(begins)
+            found.append(Item("requests", at, "\n".join([begins, *asked[STATEMENTS:][-1:]])))
+    return found
+
+
+def _message(text: str) -> list[Message]:
+    return [{"role": "user", "content": text}]
+
+
+def _statements(text: str) -> list[str]:
+    """Return the statements of a message of the user, in its order; none of what a program inserted."""
+    summary = _core.offline((_message(text), [_NEWER]), ("", ""), EVERYTHING, Counter.chars())
+    flat = " ".join(words(text))
+    lines = [line for kind, line in told(summary) if kind in ("rules", "requests")]
+    return sorted(lines, key=lambda line: flat.find(" ".join(words(line)[:_BEGINS])))
 
 
 def _rest(lines: list[str], rules: list[str]) -> list[str]:

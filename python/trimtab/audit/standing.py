@@ -31,6 +31,9 @@ STEM = 5
 LEAST = 4
 """Characters of a longer word; fewer than three of these do not tell what an item is about."""
 
+SHORT = 4
+"""Longer words of a request of which a passage has to have all: three of four do not tell what was asked."""
+
 BEGINS = 10
 """Words of a statement that are enough to know it."""
 
@@ -78,7 +81,8 @@ class Texts:
             return self.names(item.text)
         share, exact = SHARES[item.kind], item.kind in EXACT
         if item.kind == "requests":
-            return any(map(self._begins, item.text.split("\n"))) or self.tells(item.text.split("\n")[0], share)
+            statements = item.text.split("\n")
+            return any(map(self._begins, statements)) or self.tells(statements[0], share, whole=SHORT)
         flat = " ".join(words(item.text.removesuffix("…")))
         return f" {flat} " in self._flat or self.tells(item.text, share, exact=exact)
 
@@ -93,16 +97,18 @@ class Texts:
         named = re.finditer(rf"(?<![\w.-])(?:([\w.@+-]+)[/\\])?{re.escape(name)}(?![\w-])", self._raw)
         return any(found[1] in (None, folder.rpartition("/")[2]) for found in named)
 
-    def tells(self, text: str, share: float, *, exact: bool = False) -> bool:
+    def tells(self, text: str, share: float, *, exact: bool = False, whole: int = 0) -> bool:
         """Return whether one passage has a share of the longer words of a text, by their stems.
 
         Args:
             text: the words of an item.
             share: of its longer words.
             exact: whether the passage has to have all of its numbers, and a word that says no where it has one.
+            whole: most longer words of a text that has to have them all in the passage.
         """
         every = _stems(text)
         wanted = {word for word in every if len(word) >= LEAST or not word.isascii()}
+        needed = 1.0 if len(wanted) <= whole else share
         wanted = wanted if len(wanted) > 2 else every
         numbers = {word for word in every if word.isdigit()} if exact else set()
         says_no = exact and bool(every & NO_STEMS)
@@ -118,7 +124,7 @@ class Texts:
                 begin += 1
             inside += Counter()
             has = inside.keys()
-            if len(wanted & has) >= share * len(wanted) and numbers <= has and (not says_no or has & NO_STEMS):
+            if len(wanted & has) >= needed * len(wanted) and numbers <= has and (not says_no or has & NO_STEMS):
                 return bool(wanted)
         return False
 

@@ -14,6 +14,7 @@ several calls together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -65,8 +66,15 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     return session
 
 
+@dataclass(slots=True)
 class _Session(Builder):
-    """The messages in Chat's shape."""
+    """The messages in Chat's shape.
+
+    Attributes:
+        handed_over: whether the last step handed over, so that the next user step is its summary.
+    """
+
+    handed_over: bool = False
 
     def add(self, step: dict[str, Any], at: int, *, is_last: bool) -> None:
         """Add a step; omit a last step that hands over, because another file continues."""
@@ -86,8 +94,11 @@ class _Session(Builder):
                 return
             # The next model's questions are in the subagents' files, so that later prompts are unknown.
             self.compact(self._opening("system", "user"))
-            self.is_prompt = False
+            self.is_prompt, self.handed_over = False, True
         else:
+            if self.handed_over and source == "user" and self.whole:
+                self.contexts[-1].append(len(self.messages))
+            self.handed_over = False
             self.say(source, content)
             for result in results:
                 self.say("user", self._result_content(result))

@@ -88,6 +88,85 @@ def test_the_words_of_an_earlier_summary_are_not_the_users() -> None:
     assert found[0] == Item("rules", 1, RULE)
 
 
+def rules_of(text: str) -> list[str]:
+    return [item.text for item in items([{"role": "user", "content": text}]) if item.kind == "rules"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't understand the purpose of the lantern, it seems that the turbine does all of it.",
+        "Start with the orchard alone, so we don't need the turbine for it.",
+        "We currently don't use the turbine anyway, the orchard has its own.",
+        "This causes the turbine to always return zero in the orchard.",
+        "It is always possible to weigh the lantern again in the evening.",
+        "The orchard is a good start so when it is sold we can ensure that no lantern is missing.",
+        "One lantern would be simpler for the orchard and avoid the copy of the turbine.",
+        '"weight": "What of the lantern still needs to be done?",',
+    ],
+)
+def test_a_description_with_a_word_of_a_rule_is_a_request_and_no_rule(text: str) -> None:
+    assert rules_of(text) == []
+    (rule,) = rules_of(f"{RULE} {text}")
+    assert rule.startswith(RULE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We don't need the old turbine, and never call it.",
+        "I don't want you to touch the turbine.",
+        "Make sure that the lantern is always weighed.",
+        "We never push to the harbour directly.",
+        "It is better to weigh a lantern twice than to lose one.",
+        "For long dates, use the form of the ledger.",
+        "On slow turbines (e.g. the old one) set a longer pause.",
+    ],
+)
+def test_a_rule_binds_in_whatever_form(text: str) -> None:
+    assert rules_of(text) == [text]
+
+
+@pytest.mark.parametrize("text", ["For the lantern, write a test.", "In these files use the ledger."])
+def test_an_instruction_for_one_thing_is_no_rule(text: str) -> None:
+    assert rules_of(text) == []
+
+
+def test_a_request_that_the_user_takes_back_is_none() -> None:
+    asked = [
+        {"role": "user", "content": f"Could you {what} please?"} for what in ("mow the meadow", "paint the harbour")
+    ]
+    back = {"role": "user", "content": "No, ignore this part, weigh the lantern of the turbine."}
+    found = [item.message for item in items([*asked, back]) if item.kind == "requests"]
+    assert found == [0, 2]
+
+
+def test_a_request_stands_by_the_question_behind_what_was_pasted() -> None:
+    log = "\n".join(f"Step {n}: the turbine of the quarry was checked by the foundry." for n in range(6))
+    (item,) = items([{"role": "user", "content": f"{log}\n\nShould the lantern have a weight or not?"}])
+    assert Texts(['the user said: "Should the lantern have a weight or not?"']).has(item)
+    assert not Texts(["the user asked something"]).has(item)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "files"),
+    [
+        ("bash_command", {"keystrokes": "echo 'a > b.txt' > quarry/stone.txt\n"}, ["quarry/stone.txt"]),
+        ("Bash", {"command": "cd quarry && printf '%s' 1 >> stone.txt; ls 2>/dev/null"}, ["stone.txt"]),
+        ("Bash", {"command": "echo 1 > /tmp/stone.txt; grep 'x > y.py' a.py; python a.py > out.log"}, []),
+        ("Bash", {"command": "echo 'printf 1 > inner.txt'; echo 1"}, []),
+        ("Bash", {"command": ["echo 1 > list.txt"]}, []),
+    ],
+)
+def test_a_text_that_a_command_redirects_into_a_file_is_written(tool: str, given: Any, files: list[str]) -> None:
+    assert [item.text for item in items([call("a", tool, **given)]) if item.kind == "files"] == files
+
+
+def test_a_file_that_a_later_command_removes_is_not_written() -> None:
+    talk = [call("a", "Run", keystrokes="echo 1 > a.txt; echo 2 > b.txt"), call("b", "Run", keystrokes="rm -f a.txt")]
+    assert [item.text for item in items(talk) if item.kind == "files"] == ["b.txt"]
+
+
 @pytest.mark.parametrize(
     ("kind", "item", "text", "stands"),
     [
@@ -100,6 +179,8 @@ def test_the_words_of_an_earlier_summary_are_not_the_users() -> None:
         ("requests", f"{REQUEST}\nAnd", "user: please mend the parser of the quarry in src/quarry/parse.py", True),
         ("requests", REQUEST, "the quarry's parser is mended; src/quarry/parse.py today", True),
         ("requests", REQUEST, "the parser was looked at", False),
+        ("requests", "How is the lantern weighed?", "the lantern is heavy", False),
+        ("requests", "How is the lantern weighed?", "the user asked how it is that the lantern was weighed", True),
         ("files", "src/quarry/parse.py", "changed parse.py", True),
         ("files", "src/quarry/parse.py", "changed quarry/parse.py", True),
         ("files", "src/quarry/parse.py", "changed harbour/parse.py and quarry/parse.pyi", False),
@@ -259,6 +340,6 @@ def test_an_item_that_an_earlier_compaction_lost_is_not_lost_again(shared: Path)
     folder = shared / "data" / "transcripts" / "claude-code" / "entireio+cli"
     name = "2026-01-28-0276a600-2f22-4d2b-844c-3feb9c5aa108.jsonl"
     first, second = boundaries(read(folder / name, whole=True))
-    gone = {item for item in first.kept.lost if item.kind in ("rules", "requests")}
+    gone = {*first.kept.lost}
     assert gone
     assert gone.isdisjoint({*second.kept.lost, *second.kept.there})

@@ -1,0 +1,66 @@
+"""How a user puts a statement: whether it binds or describes, whether it takes a request back, and what it wrote."""
+
+from __future__ import annotations
+
+import re
+
+from .. import _core
+
+_NEGATES = r"(?:don'?t|do not|never|always)"
+
+_DESCRIBES = re.compile(
+    # What somebody does not know, have or, for a reason, need: "I don't understand", "so we don't need it".
+    rf"\b(?:i|we|they|you|users?) (?:(?:just|really|still|also) )?{_NEGATES} (?:really |even )?"
+    r"(?:understand|know|see|think|believe|remember|recall|have|get|mind|care|seem|notice)\b"
+    r"|\bso (?:that )?(?:we|they|it) (?:really |just )?(?:don'?t|do not|doesn'?t|does not) need\b"
+    # How something stands today: "we currently don't use it", "we don't use it anyway".
+    rf"|\b(?:currently|so far) (?:\w+ )?{_NEGATES}\b"
+    rf"|\b(?:i|we|they|it) {_NEGATES}\b[^.!?;\n]{{1,60}}\b(?:anyways?|currently|at the moment)\b"
+    # What follows from something: "causes it to always return 0", "is always possible", "we can ensure that".
+    r"|\b(?:caus(?:es?|ed|ing)|leads?|leading|led|result(?:s|ed|ing)|makes|making|made)\b"
+    r"[^.!?;\n]{1,60}\b(?:always|never)\b"
+    r"|\b(?:it|that|this|there|which)(?:'s| is| was) (?:always|never)\b"
+    r"|\b(?:i|we|it|they|that|this|which) (?:can|could|will|would|may|might) (?:\w+ )?(?:ensure|make sure|avoid)\b"
+    # What something is good for: "this would be simpler and avoid the copy".
+    r"|\b(?:would|could|might) be\b[^.!?;\n]{1,120} and avoid\b",
+    re.IGNORECASE,
+)
+"""Phrases with a word of a rule that say how something is, in English."""
+
+_WITHDRAWS = re.compile(
+    r"(?i)^(?:no|nah|ok|actually|oh|wait)?[,.]? ?(?:please )?"
+    r"(?:ignore (?:this|that|it|the last)|never ?mind|scratch that|forget (?:it|that|this))\b"
+)
+
+_STANDS = re.compile(
+    r"^[-*\s]*(?:(?:For|On|In|With) (?:all |any |every |each )?"
+    r"(?!(?:the|this|that|my|our|these|those|an?) )[a-z][a-z -]*s\b"
+    r"(?: \([^)\n]*\))?,? (?:please |always )?"
+    r"(?:use|set|write|run|keep|put|add|answer|reply|respond|call|choose|send|name|format)\b"
+    r"|It(?:'s| is) (?:better|best|preferable) to\b)"
+)
+"""An instruction for all things of a kind ("For dates, use ..."), or a preference, without a word of a rule."""
+
+_SENTENCES = re.compile(r"(?<=[^.][\w)\]][.!?])\s+|\n")
+"""The places between sentences; behind "e.g." there is none."""
+
+_QUOTES = " \"'`,;)]}"
+
+
+def binds(rule: str) -> bool:
+    """Return whether a statement with a word of a rule is a rule, and neither a question nor a description."""
+    bare = rule.rstrip(_QUOTES)
+    if bare.endswith("?"):
+        bare = " ".join(_SENTENCES.split(bare)[:-1])
+    told = _DESCRIBES.sub(" ", bare)
+    return told == rule or bool(_core.facts(([{"role": "user", "content": told}], ()), "")[0])
+
+
+def standing(text: str) -> list[str]:
+    """Return the sentences of a message that are rules without a word of one, in English."""
+    return [one.strip(" -*") for one in _SENTENCES.split(text) if _STANDS.match(one)]
+
+
+def withdraws(text: str) -> bool:
+    """Return whether a message begins by taking back the request in front of it."""
+    return bool(_WITHDRAWS.match(text.strip()))
