@@ -88,7 +88,7 @@ def value(section: str, key: str, policy: Policy | None = None) -> Any:
         return next((choice for choice, name in table.choices.items() if name == policy.name), policy.strategy)
     _require("key", key, table.names, f" in {section!r}")
     entry = table.keys[key]
-    found = get(policy, entry.places[0])
+    found = get(policy, entry.paths[0])
     if entry.rule == "names":
         return found if found is None else [*found]
     return found if entry.removed_by is None else (found is None) == entry.removed_by
@@ -164,11 +164,11 @@ def _with_values(policy: Policy, given: Mapping[str, tuple[Key, Any]]) -> Policy
         allowed, words = RULES[key.rule]
         if not allowed(entered):
             raise config_error(f"{name} {words}, got {entered!r}")
-        for place in key.places:
+        for path in key.paths:
             entry = tuple(listed(entered) or ()) if key.rule == "names" else entered
             if key.removed_by is not None:
-                entry = None if entered == key.removed_by else get(base, place)
-            stage, _, behind = place.partition(".")
+                entry = None if entered == key.removed_by else get(base, path)
+            stage, _, behind = path.partition(".")
             stages[stage] = replace_at(stages.get(stage, getattr(policy, stage)), behind, entry)
     try:
         return replace(policy, **stages)

@@ -64,19 +64,19 @@ class Key:
 
     Attributes:
         rule: the rule for its value, a key of ``RULES``.
-        places: its places in the policy, as names of fields or a keeper's type, with dots; read from the first.
-        removed_by: the value of a switch that removes the stage at the place; None for other keys.
+        paths: its places in the policy, as names of fields or a keeper's type, with dots; read from the first.
+        removed_by: the value of a switch that removes the stage at the path; None for other keys.
         needs: property of a policy without which the key has no effect; empty if it always has one.
     """
 
     rule: str
-    places: tuple[str, ...]
+    paths: tuple[str, ...]
     removed_by: bool | None = None
     needs: str = ""
 
     def applies(self, policy: Policy) -> bool:
         """Return whether a policy has the field of this key."""
-        return get(policy, self.places[0]) is not None and (not self.needs or bool(getattr(policy, self.needs)))
+        return get(policy, self.paths[0]) is not None and (not self.needs or bool(getattr(policy, self.needs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _sections() -> dict[str, KeySection]:
     found = {}
     for name, table in tables.items():
         every = tables.get(table.get("base"), {}).get("keys", {}) | table["keys"]
-        keys = {each: Key(**{**key, "places": tuple(key["places"])}) for each, key in every.items()}
+        keys = {each: Key(**{**key, "paths": tuple(key["paths"])}) for each, key in every.items()}
         presets = {preset: preset for preset in POLICIES} if table.get("of_any_policy") else {}
         settings = {each: entry for each, entry in table.items() if each not in {"base", "keys"}}
         ordered = tuple(map(tuple, settings.pop("ordered", ())))
@@ -119,7 +119,7 @@ def _sections() -> dict[str, KeySection]:
     return found
 
 
-SECTIONS = _sections()
+SECTIONS: dict[str, KeySection] = _sections()
 """The sections by their names in configuration files."""
 
 
@@ -128,23 +128,23 @@ def config_error(what: str) -> ConfigError:
     return ConfigError(f"{ConfigError.words}: {what}")
 
 
-def get(policy: Policy, place: str) -> Any:
-    """Return the value at a place; None if a stage or keeper on the way is missing."""
+def get(policy: Policy, path: str) -> Any:
+    """Return the value at a path; None if a stage or keeper on the way is missing."""
     of: Any = policy
-    for step in place.split("."):
+    for step in path.split("."):
         if of is None:
             return None
         of = getattr(of, step) if step.islower() else next((k for k in of.keepers if type(k).__name__ == step), None)
     return of
 
 
-def replace_at(of: Any, place: str, entry: Any) -> Any:
-    """Return a copy with another value at a place; a missing stage stays missing."""
-    if not place:
+def replace_at(of: Any, path: str, entry: Any) -> Any:
+    """Return a copy with another value at a path; a missing stage stays missing."""
+    if not path:
         return entry
     if of is None:
         return None
-    step, _, behind = place.partition(".")
+    step, _, behind = path.partition(".")
     if step.islower():
         return replace(of, **{step: replace_at(getattr(of, step), behind, entry)})
     keepers = (replace_at(k, behind, entry) if type(k).__name__ == step else k for k in of.keepers)
