@@ -87,6 +87,7 @@ class Worker:
         self._task = task
         self._model = task.model and Model.named(task.model)  # a name is looked up once, not for each row
         self._counter, self._rules = cache(Counter.for_model), cache(_rules)
+        self._named: Counter | None = None  # the named model's: to look it up takes a hash of all of the model
         self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
 
     def __call__(self, part: int, units: str) -> str:
@@ -137,7 +138,7 @@ class Worker:
         ledger = log[1] if log else self._ledger(found)
         answer = said.described(found, self._model) | ({} if ledger is None else said.counted(ledger))
         if log:
-            rules = self._rules(self._model or found.model, in_flight)
+            rules = self._rules(task.model or found.model, in_flight)
             answer |= {"messages": len(log[1]), **said.judged(log[1], rules)}
         else:
             answer |= said.validated(found, self._model, in_flight=in_flight) | self._changed(found)
@@ -153,7 +154,10 @@ class Worker:
         """
         if not (self._model or found.model) and self._task.verb != "count":
             return None
-        return self._counter(said.model_of(found, self._model))
+        if self._model is None:
+            return self._counter(said.model_of(found, None))
+        self._named = self._named or Counter.for_model(self._model)
+        return self._named
 
     def _ledger(self, found: Transcript) -> Ledger | None:
         """Return a session's tokens; None where nothing counts them."""
@@ -170,7 +174,7 @@ class Worker:
         return {}
 
 
-def _rules(model: str | Model | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cached
+def _rules(model: str | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cached
     return rules_of({"model": model, "in_flight": in_flight})
 
 

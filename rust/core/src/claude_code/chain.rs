@@ -21,12 +21,12 @@ impl<'l> Tree<'l> {
     pub fn of(all: &'l mut Entries) -> Self {
         let kept = std::mem::take(&mut all.kept);
         let tails = kept.into_iter().filter_map(|ends| relink(all, ends)).collect();
-        let is_sent = |all: &Entries, at: usize| all.entries[at].role.is_some() && all.counts(at);
-        if (0..all.entries.len()).any(|at| is_sent(all, at) && !all.entries[at].is_side) {
-            all.entries.iter_mut().filter(|line| line.is_side).for_each(|line| line.role = None);
+        let is_sent = |all: &Entries, at: usize| all.lines[at].role.is_some() && all.counts(at);
+        if (0..all.lines.len()).any(|at| is_sent(all, at) && !all.lines[at].is_side) {
+            all.lines.iter_mut().filter(|line| line.is_side).for_each(|line| line.role = None);
         }
-        let sent = (0..all.entries.len()).filter(|&at| is_sent(all, at)).collect();
-        Tree { lines: &all.entries, of: &all.of, sent, tails }
+        let sent = (0..all.lines.len()).filter(|&at| is_sent(all, at)).collect();
+        Tree { lines: &all.lines, of: &all.of, sent, tails }
     }
 
     /// The lines from the root, or from the last compaction, to the last line.
@@ -81,13 +81,13 @@ impl<'l> Tree<'l> {
 fn relink(all: &mut Entries, ends: [Name; 3]) -> Option<(Name, usize)> {
     let [head, anchor, tail] = ends.map(|key| all.of.get(&key).copied());
     let (head, anchor, tail) = (head?, anchor?, tail?);
-    let (anchor, behind) = (all.entries[anchor].key, all.entries[tail].key);
-    for at in 0..all.entries.len() {
+    let (anchor, behind) = (all.lines[anchor].key, all.lines[tail].key);
+    for at in 0..all.lines.len() {
         cancel::poll();
-        if all.entries[at].parent == anchor && at != head {
-            all.entries[at].parent = behind;
+        if all.lines[at].parent == anchor && at != head {
+            all.lines[at].parent = behind;
         }
     }
-    all.entries[head].parent = anchor;
+    all.lines[head].parent = anchor;
     Some((anchor, tail))
 }

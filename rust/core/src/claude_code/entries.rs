@@ -16,7 +16,7 @@ use crate::session::{Fault, Place, Prompt, Records, Span, Tokens};
 #[derive(Debug, Default)]
 pub struct Entries {
     pub(super) names: Names,
-    pub(super) entries: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     /// The line of each key that counts.
     pub(super) of: Map<Name, usize>,
     /// Number of the first line of each response; copies may follow.
@@ -48,7 +48,7 @@ impl Entries {
 
     /// Whether no later line took the place of one.
     pub(super) fn counts(&self, at: usize) -> bool {
-        self.of.get(&self.entries[at].key) == Some(&at)
+        self.of.get(&self.lines[at].key) == Some(&at)
     }
 
     /// Notes which lines a compaction kept.
@@ -92,7 +92,7 @@ impl Entries {
             found[1].push(self.names.number(&field.exact_name())?);
         }
         if found.iter().any(|names| !names.is_empty()) {
-            self.worded.insert(self.entries.len(), found);
+            self.worded.insert(self.lines.len(), found);
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Records for Entries {
         self.keep(&fields)?;
         if let Some(&known) = self.of.get(&line.key) {
             // A resumed session repeats lines. A repeated line with another parent was kept after a summary.
-            if self.entries[known].parent == line.parent {
+            if self.lines[known].parent == line.parent {
                 return Ok(());
             }
             line.is_again = true;
@@ -136,8 +136,8 @@ impl Records for Entries {
         if line.role.is_some() {
             self.add_message(value, &fields, &message, &mut line, offset)?;
         }
-        self.of.insert(line.key, self.entries.len());
-        self.entries.push(line);
+        self.of.insert(line.key, self.lines.len());
+        self.lines.push(line);
         Ok(())
     }
 

@@ -25,7 +25,7 @@ pub fn left_out(all: &mut Entries, prompt: &Collected) -> Result<Vec<LeftOut>, c
     let mut counts = Counts::default();
     for role in [Role::User, Role::Assistant] {
         for (which, path) in [[named(role), EMPTY], [named(role), inner]].into_iter().enumerate() {
-            for at in held.iter().filter(|&&at| all.entries[at].role == Some(role)) {
+            for at in held.iter().filter(|&&at| all.lines[at].role == Some(role)) {
                 let fields = all.worded.get(at).map_or(&[][..], |fields| &fields[which]);
                 for &field in fields {
                     counts.add([path[0], path[1], field], 1);
@@ -33,9 +33,9 @@ pub fn left_out(all: &mut Entries, prompt: &Collected) -> Result<Vec<LeftOut>, c
             }
         }
     }
-    let first = prompt.order.first().map(|&at| &all.entries[at]);
+    let first = prompt.order.first().map(|&at| &all.lines[at]);
     let start = first.filter(|line| line.is_summary).map_or(0, |line| line.number);
-    for (at, line) in all.entries.iter().enumerate().filter(|(at, _)| all.counts(*at)) {
+    for (at, line) in all.lines.iter().enumerate().filter(|(at, _)| all.counts(*at)) {
         cancel::poll();
         let is_beside = !prompt.keys.contains(&line.key);
         match line.role {

@@ -45,7 +45,7 @@ impl Messages {
         let (mut since, mut places): (Option<usize>, Map<Name, Range<usize>>) = (None, Map::default());
         for &at in &prompt.order {
             cancel::poll();
-            let (line, begins) = (&all.entries[at], made.list.len());
+            let (line, begins) = (&all.lines[at], made.list.len());
             if line.role == Some(Role::Assistant) {
                 let first = all.first.get(&line.response).copied();
                 made.add_response(all, prompt, at, since.is_none_or(|since| first > Some(since)));
@@ -73,33 +73,30 @@ impl Messages {
     fn mark(&mut self, all: &Entries, prompt: &Collected, places: &Map<Name, Range<usize>>) {
         let copies = prompt.copies.get(&(self.compactions.len() + 1)).into_iter().flatten();
         let mut seen = Set::default();
-        let keys = copies.map(|&copy| all.entries[copy].key).filter(|&key| seen.insert(key));
+        let keys = copies.map(|&copy| all.lines[copy].key).filter(|&key| seen.insert(key));
         self.contexts.push(keys.filter_map(|key| places.get(&key)).cloned().flatten().collect());
         self.compactions.push(self.list.len());
     }
 
     /// Adds a response with its results, and its usage if its prompt was the list before it.
     fn add_response(&mut self, all: &Entries, prompt: &Collected, at: usize, is_prompt: bool) {
-        let line = &all.entries[at];
+        let line = &all.lines[at];
         let in_file = |lines: &[usize]| {
             let mut sorted = lines.to_vec();
-            sorted.sort_by_key(|&at| all.entries[at].number);
+            sorted.sort_by_key(|&at| all.lines[at].number);
             sorted
         };
         let parts = in_file(prompt.parts.get(line.response));
         if line.model != EMPTY {
             self.model = line.model;
         }
-        if is_prompt && let Some(billed) = billed(&all.entries, &parts, &all.usages) {
+        if is_prompt && let Some(billed) = billed(&all.lines, &parts, &all.usages) {
             self.charges.push(Charge {
                 before: self.list.len(),
                 compactions: self.compactions.len(),
                 is_prompt: self.is_prompt,
                 model: all.names.get(self.model).to_vec(),
-                time: parts
-                    .first()
-                    .and_then(|&first| all.entries[first].stamp)
-                    .map(|time| Time::of(all.names.get(time))),
+                time: parts.first().and_then(|&first| all.lines[first].stamp).map(|time| Time::of(all.names.get(time))),
                 billed,
             });
         }

@@ -20,16 +20,16 @@ impl Entries {
         let whole = self.whole;
         let tree = Tree::of(&mut self);
         let (chain, sent) = (tree.chain(whole), tree.sent);
-        let collected = Collected::of(&mut self.entries, &chain, &sent);
+        let collected = Collected::of(&mut self.lines, &chain, &sent);
         let mut made = Messages::of(&self, &collected, whole);
         if made.model == EMPTY {
             // A compaction left no answer: the model that spoke last goes on.
-            let spoken = sent.iter().rev().map(|&at| &self.entries[at]);
+            let spoken = sent.iter().rev().map(|&at| &self.lines[at]);
             let named = spoken.filter(|line| line.role == Some(Role::Assistant)).find(|line| line.model != EMPTY);
             made.model = named.map_or(EMPTY, |line| line.model);
         }
         let left_out = left_out(&mut self, &collected)?;
-        let place = |at: usize| self.entries[at].content;
+        let place = |at: usize| self.lines[at].content;
         let part = |message: Message| Part {
             role: Some(if message.role == Role::User { "user" } else { "assistant" }),
             results_first: message.results_first,

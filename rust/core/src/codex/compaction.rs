@@ -18,17 +18,17 @@ impl Items {
             None => self.summarized(payload),
         };
         if self.whole {
-            self.append(fresh);
+            self.append(&fresh);
         } else {
             let stays: Set<u128> = fresh.iter().map(|item| item.identity).collect();
-            let gone = self.items.iter().filter(|item| !stays.contains(&item.identity)).count();
+            let gone = self.list.iter().filter(|item| !stays.contains(&item.identity)).count();
             self.leave([b"compacted items", b"", b""], gone)?;
             self.charges.clear();
             self.charged_prompts.clear();
-            self.items = fresh;
+            self.list = fresh;
         }
-        self.turns = (0..self.items.len()).filter(|&at| self.items[at].is_turn).collect();
-        self.charged = self.items.len();
+        self.turns = (0..self.list.len()).filter(|&at| self.list[at].is_turn).collect();
+        self.charged = self.list.len();
         Ok(())
     }
 
@@ -52,7 +52,7 @@ impl Items {
 
     /// What older versions replace the items by: the messages of the user, then the summary.
     fn summarized(&mut self, payload: &Json<'_, '_>) -> Vec<Item> {
-        let mut fresh: Vec<Item> = self.items.iter().copied().filter(|item| item.is_asked).collect();
+        let mut fresh: Vec<Item> = self.list.iter().copied().filter(|item| item.speaker.is_asked()).collect();
         let Some(text) = last(payload, b"message").filter(|text| text.is_string() && text.is_truthy()) else {
             return fresh;
         };
@@ -66,16 +66,16 @@ impl Items {
     }
 
     /// Appends the items that are not there yet, and notes where all of them stand.
-    fn append(&mut self, fresh: Vec<Item>) {
+    fn append(&mut self, fresh: &[Item]) {
         let mut known: Map<u128, usize> = Map::default();
-        known.extend(self.items.iter().enumerate().map(|(at, item)| (item.identity, at)));
+        known.extend(self.list.iter().enumerate().map(|(at, item)| (item.identity, at)));
         self.is_prompt = self.is_prompt && known.is_empty();
-        let end = self.items.len();
+        let end = self.list.len();
         let new: Vec<Item> = fresh.iter().copied().filter(|item| !known.contains_key(&item.identity)).collect();
         known.extend(new.iter().enumerate().map(|(at, item)| (item.identity, end + at)));
         self.compactions.push(end);
         self.contexts.push(fresh.iter().filter_map(|item| known.get(&item.identity).copied()).collect());
-        self.items.extend(new);
+        self.list.extend(new);
     }
 
     /// Removes the last turns, from a user's message on, as Codex does when it resumes.
@@ -87,8 +87,8 @@ impl Items {
         let left = self.turns.len().saturating_sub(turns);
         let end = self.turns[left];
         self.turns.truncate(left);
-        self.leave([b"rolled back", b"", b""], self.items.len() - end)?;
-        self.items.truncate(end);
+        self.leave([b"rolled back", b"", b""], self.list.len() - end)?;
+        self.list.truncate(end);
         while let Some(&last) = self.charged_prompts.last().filter(|&&last| self.charges[last].before > end) {
             self.charges[last].is_prompt = false;
             self.charged_prompts.pop();

@@ -21,12 +21,38 @@ pub struct Item {
     pub identity: u128,
     /// Whether it answers a call.
     pub is_output: bool,
-    /// Whether the model may have written it: no other role is named.
-    pub is_own: bool,
-    /// Whether it is a message of the user or of the developer.
-    pub is_asked: bool,
+    /// Who wrote it.
+    pub speaker: Speaker,
     /// Whether it is a message that the user wrote.
     pub is_turn: bool,
+}
+
+/// Who wrote an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The model, or nobody who is named.
+    Model,
+    User,
+    Developer,
+    Other,
+}
+
+impl Speaker {
+    /// The one that a role names.
+    fn of(role: Option<Json<'_, '_>>) -> Self {
+        let Some(role) = role.filter(|role| !role.is_null()) else { return Self::Model };
+        match role.exact().as_deref() {
+            Some(b"assistant") => Self::Model,
+            Some(b"user") => Self::User,
+            Some(b"developer") => Self::Developer,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it is no answer: older compactions keep it.
+    pub fn is_asked(self) -> bool {
+        matches!(self, Self::User | Self::Developer)
+    }
 }
 
 /// The fields of an item that are read; the last of equal names counts.
@@ -77,15 +103,14 @@ impl Item {
             return None;
         }
         let kind = fields.kind.and_then(|kind| kind.exact()).unwrap_or_default();
-        let role = fields.role.and_then(|role| role.exact());
-        let is_nobody = fields.role.is_none_or(|role| role.is_null());
+        let speaker = Speaker::of(fields.role);
+        let is_turn = speaker == Speaker::User && fields.content.is_some_and(|content| is_written(&content));
         Some(Self {
             content: hold(item),
             identity: identity(item, &fields),
             is_output: kind.ends_with(b"_output"),
-            is_own: is_nobody || role.as_deref() == Some(b"assistant"),
-            is_asked: matches!(role.as_deref(), Some(b"user" | b"developer")),
-            is_turn: role.as_deref() == Some(b"user") && fields.content.is_some_and(|content| is_written(&content)),
+            speaker,
+            is_turn,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The items of the prompt so far, and what the lines of a rollout do to them.
 
-use super::item::Item;
+use super::item::{Item, Speaker};
 use super::usage::billed;
 use crate::error::Error;
 use crate::json::Json;
@@ -34,7 +34,7 @@ pub struct Items {
     pub(super) names: Names,
     /// Items that are not in the file as they are.
     pub(super) held: String,
-    pub(super) items: Vec<Item>,
+    pub(super) list: Vec<Item>,
     /// Positions of the messages that the user wrote.
     pub(super) turns: Vec<usize>,
     pub(super) charges: Vec<Charge>,
@@ -70,8 +70,8 @@ impl Items {
                 let Some(item) = Item::of(payload, |value| Span::of(value, offset, &mut self.held)) else {
                     return Ok(false);
                 };
-                self.turns.extend(item.is_turn.then_some(self.items.len()));
-                self.items.push(item);
+                self.turns.extend(item.is_turn.then_some(self.list.len()));
+                self.list.push(item);
             }
             (b"compacted", _) => self.compact(payload, offset)?,
             (b"event_msg", b"token_count") => {
@@ -119,7 +119,7 @@ impl Items {
                 });
             }
         }
-        self.charged = self.items.len();
+        self.charged = self.list.len();
     }
 
     /// The position of the response that the last usage belongs to; `None` if it has no items.
@@ -127,9 +127,9 @@ impl Items {
     /// Usage follows the results of the response's calls. An aborted response without usage may precede it, with a user
     /// message in between: so the nearest item that no model wrote is searched backwards.
     fn response(&self) -> Option<usize> {
-        let new = &self.items[self.charged..];
+        let new = &self.list[self.charged..];
         let end = new.iter().rposition(|item| !item.is_output).map_or(0, |at| at + 1);
-        let own = new[..end].iter().rev().take_while(|item| !item.is_output && item.is_own).count();
+        let own = new[..end].iter().rev().take_while(|item| !item.is_output && item.speaker == Speaker::Model).count();
         (own > 0).then_some(self.charged + end - own)
     }
 }
@@ -162,7 +162,7 @@ impl Records for Items {
             noted: Vec::new(),
             faults: self.faults,
             left_out: self.left_out.named(&self.names),
-            writer: Writer::new(self.items.into_iter().map(part).collect(), self.held),
+            writer: Writer::new(self.list.into_iter().map(part).collect(), self.held),
         })
     }
 }
