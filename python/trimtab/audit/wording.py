@@ -34,6 +34,12 @@ _WITHDRAWS = re.compile(
     r"(?:ignore (?:this|that|it|the last)|never ?mind|scratch that|forget (?:it|that|this))\b"
 )
 
+_ASKS = re.compile(
+    r"(?is)(?:so |and |also |ok,? |please,? )*(?:can|could|would|will) (?:you|we) "
+    r"(?!.*\b(?:always|never|whenever|from now on|every time)\b)"
+)
+"""The beginning of a question, which many write without its mark; with a word of all times it may be a rule."""
+
 _STANDS = re.compile(
     r"^[-*\s]*(?:(?:For|On|In|With) (?:all |any |every |each )?"
     r"(?!(?:the|this|that|my|our|these|those|an?) )[a-z][a-z -]*s\b"
@@ -54,6 +60,8 @@ _QUOTES = " \"'`,;)]}"
 def binds(rule: str) -> bool:
     """Return whether a statement with a word of a rule is a rule, and neither a question nor a description."""
     bare = rule.rstrip(_QUOTES)
+    if _ASKS.match(bare) and len(_SENTENCES.split(bare)) == 1:
+        return False
     if bare.endswith("?"):
         bare = " ".join(_SENTENCES.split(bare)[:-1])
     told = _DESCRIBES.sub(" ", bare)

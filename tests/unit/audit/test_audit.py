@@ -103,6 +103,7 @@ def rules_of(text: str) -> list[str]:
         "The orchard is a good start so when it is sold we can ensure that no lantern is missing.",
         "One lantern would be simpler for the orchard and avoid the copy of the turbine.",
         "The form of the ledger was chosen to avoid a second lantern in the orchard.",
+        "Can you look at the scales where we use the lantern but don't change the turbine",
         '"weight": "What of the lantern still needs to be done?",',
     ],
 )
@@ -118,6 +119,7 @@ def test_a_description_with_a_word_of_a_rule_is_a_request_and_no_rule(text: str)
         "We don't need the old turbine, and never call it.",
         "I don't want you to touch the turbine.",
         "Remember to avoid the turbine in the orchard.",
+        "Could you always weigh the lantern before the turbine.",
         "Make sure that the lantern is always weighed.",
         "We never push to the harbour directly.",
         "It is better to weigh a lantern twice than to lose one.",
