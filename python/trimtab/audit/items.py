@@ -12,7 +12,7 @@ from ..messages.envelope import unwrap
 from ..summarize.languages import SECTIONS
 from ..summarize.text import clean, words
 from .redirects import redirected
-from .wording import binds, standing, withdraws
+from .wording import binds, standing, unfenced, withdraws
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -133,7 +133,7 @@ def _said(said: list[tuple[int, str]], rules: list[str]) -> list[Item]:
     hold, seen, found = set(rules), set[str](), list[Item]()
     for at, text in said:
         lines = _statements(text)
-        given = [rule for rule in _core.facts((_message(text), ()), "")[0] if rule in hold and binds(rule)]
+        given = [rule for rule in _core.facts((_message(unfenced(text)), ()), "")[0] if rule in hold and binds(rule)]
         given += [rule for line in lines for rule in standing(line) if rule not in given]
         for rule in given:
             if rule not in seen:

@@ -1,4 +1,4 @@
-"""How a user puts a statement: whether it binds or describes, whether it takes a request back, and what it wrote."""
+"""How a user puts a statement: whether it binds or describes, is code, or takes a request back."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ _DESCRIBES = re.compile(
     r"[^.!?;\n]{1,60}\b(?:always|never)\b"
     r"|\b(?:it|that|this|there|which)(?:'s| is| was) (?:always|never)\b"
     r"|\b(?:i|we|it|they|that|this|which) (?:can|could|will|would|may|might) (?:\w+ )?(?:ensure|make sure|avoid)\b"
-    # What something is good for: "this would be simpler and avoid the copy".
-    r"|\b(?:would|could|might) be\b[^.!?;\n]{1,120} and avoid\b",
+    # What something is good for: "this would be simpler and avoid the copy", "chosen to avoid a copy".
+    r"|\b(?:would|could|might) be\b[^.!?;\n]{1,120} and avoid\b"
+    r"|\b[a-z]{3,}(?<!try)(?<!need)(?<!want)(?<!sure)(?<!like)(?<!prefer)(?<!have)(?<!has)(?<!you)(?<!must)(?<!ought)"
+    r"(?<!careful)(?<!remember)(?<!better)(?<!best) to avoid\b",
     re.IGNORECASE,
 )
 """Phrases with a word of a rule that say how something is, in English."""
@@ -31,6 +33,12 @@ _WITHDRAWS = re.compile(
     r"(?i)^(?:no|nah|ok|actually|oh|wait)?[,.]? ?(?:please )?"
     r"(?:ignore (?:this|that|it|the last)|never ?mind|scratch that|forget (?:it|that|this))\b"
 )
+
+_ASKS = re.compile(
+    r"(?is)(?:so |and |also |ok,? |please,? )*(?:can|could|would|will) (?:you|we) "
+    r"(?!.*\b(?:always|never|whenever|from now on|every time)\b)"
+)
+"""The beginning of a question, which many write without its mark; with a word of all times it may be a rule."""
 
 _STANDS = re.compile(
     r"^[-*\s]*(?:(?:For|On|In|With) (?:all |any |every |each )?"
@@ -44,12 +52,16 @@ _STANDS = re.compile(
 _SENTENCES = re.compile(r"(?<=[^.][\w)\]][.!?])\s+|\n")
 """The places between sentences; behind "e.g." there is none."""
 
+_FENCED = re.compile(r"^ *(```|~~~).*?(?:^ *\1[^\S\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+
 _QUOTES = " \"'`,;)]}"
 
 
 def binds(rule: str) -> bool:
     """Return whether a statement with a word of a rule is a rule, and neither a question nor a description."""
     bare = rule.rstrip(_QUOTES)
+    if _ASKS.match(bare) and len(_SENTENCES.split(bare)) == 1:
+        return False
     if bare.endswith("?"):
         bare = " ".join(_SENTENCES.split(bare)[:-1])
     told = _DESCRIBES.sub(" ", bare)
@@ -59,6 +71,12 @@ def binds(rule: str) -> bool:
 def standing(text: str) -> list[str]:
     """Return the sentences of a message that are rules without a word of one, in English."""
     return [one.strip(" -*") for one in _SENTENCES.split(text) if _STANDS.match(one)]
+
+
+def unfenced(text: str) -> str:
+    """Return a message without its blocks of code, whose words are mostly not the user's; itself if nothing is left."""
+    bare = _FENCED.sub("\n", text)
+    return bare if bare.strip() else text
 
 
 def withdraws(text: str) -> bool:

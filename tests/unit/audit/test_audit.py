@@ -102,6 +102,8 @@ def rules_of(text: str) -> list[str]:
         "It is always possible to weigh the lantern again in the evening.",
         "The orchard is a good start so when it is sold we can ensure that no lantern is missing.",
         "One lantern would be simpler for the orchard and avoid the copy of the turbine.",
+        "The form of the ledger was chosen to avoid a second lantern in the orchard.",
+        "Can you look at the scales where we use the lantern but don't change the turbine",
         '"weight": "What of the lantern still needs to be done?",',
     ],
 )
@@ -116,6 +118,8 @@ def test_a_description_with_a_word_of_a_rule_is_a_request_and_no_rule(text: str)
     [
         "We don't need the old turbine, and never call it.",
         "I don't want you to touch the turbine.",
+        "Remember to avoid the turbine in the orchard.",
+        "Could you always weigh the lantern before the turbine.",
         "Make sure that the lantern is always weighed.",
         "We never push to the harbour directly.",
         "It is better to weigh a lantern twice than to lose one.",
@@ -125,6 +129,12 @@ def test_a_description_with_a_word_of_a_rule_is_a_request_and_no_rule(text: str)
 )
 def test_a_rule_binds_in_whatever_form(text: str) -> None:
     assert rules_of(text) == [text]
+
+
+def test_a_rule_in_a_block_of_code_is_not_the_users_and_a_message_of_code_alone_is() -> None:
+    pasted = "The config of the quarry:\n\n```yaml\nrules: Always weigh the lantern before the turbine.\n```\n\n"
+    assert rules_of(f"{pasted}{RULE}") == [RULE]
+    assert rules_of(f"```\n{RULE}\n```") == [RULE]
 
 
 @pytest.mark.parametrize("text", ["For the lantern, write a test.", "In these files use the ledger."])
