@@ -37,8 +37,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if env::var_os("CARGO_FEATURE_CLAUDE_VOCAB").is_some() {
         claude::make(Path::new("data"), &out.join("claude.rs"));
     }
-    fs::write(out.join("classes"), classes(&fs::read_to_string(file)?)?)?;
+    let text = fs::read_to_string(file)?;
+    fs::write(out.join("classes"), classes(&text)?)?;
+    fs::write(out.join("punctuation"), punctuation(&text)?)?;
     Ok(())
+}
+
+/// A bit for each code point, up to the last one of punctuation.
+fn punctuation(text: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let mut bits = vec![0_u8; 0x11_0000 / 8];
+    for line in text.lines().filter(|line| line.ends_with('p')) {
+        let [first, last, _] = line.split(' ').collect::<Vec<_>>()[..] else { return Err(line.into()) };
+        for point in usize::from_str_radix(first, 16)?..=usize::from_str_radix(last, 16)? {
+            bits[point / 8] |= 1 << (point % 8);
+        }
+    }
+    bits.truncate(bits.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+    Ok(bits)
 }
 
 /// For each 256 code points the number of a block, then the blocks: the class of each of their code points.
@@ -46,7 +61,7 @@ fn classes(text: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut all = vec![0_u8; 0x11_0000];
     for line in text.lines() {
         let [first, last, class] = line.split(' ').collect::<Vec<_>>()[..] else { return Err(line.into()) };
-        let class = "-nwlucmds".find(class).ok_or(line)?;
+        let class = "-nwlucmds".find(if class == "p" { "s" } else { class }).ok_or(line)?;
         all[usize::from_str_radix(first, 16)?..=usize::from_str_radix(last, 16)?].fill(u8::try_from(class)?);
     }
     let (mut index, mut blocks) = (Vec::new(), Vec::<&[u8]>::new());

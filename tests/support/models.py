@@ -45,5 +45,8 @@ LOCAL, LLAMA = "qwen3:8b", "llama-4"
 GEMINI_UNSIGNED = "gemini-2.5-flash-lite"
 """The last family whose function calls need no thought signature."""
 
+GPT_OSS = "gpt-oss-20b"
+"""Whole prompts are rendered by its id, without files."""
+
 OWN = "mine"
 """A name that a user gave a model of their own (`trimtab models add`)."""

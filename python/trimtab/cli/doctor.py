@@ -22,7 +22,7 @@ DESCRIPTION = """Show the versions, the processor's instructions, the vocabulari
 Exit with 1 if the archive cannot be written."""
 EXAMPLES = ("trimtab doctor", "trimtab doctor --json")
 
-VOCABULARIES = ("o200k_base", "cl100k_base", "o200k_harmony", "claude-old", "claude-new")
+VOCABULARIES = ("o200k_base", "cl100k_base", "claude-old", "claude-new")
 
 EXTRAS = {
     "anthropic": "anthropic",

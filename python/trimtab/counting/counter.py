@@ -116,7 +116,8 @@ class Counter(_core.Counter):
         user owns or can write, that is damaged, or of another version is made anew.
 
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3 and GLM, Qwen
-        2 to 3.5, DeepSeek V2 and V3, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``, and Mistral's ``tekken.json``.
+        2 to 3.5, DeepSeek V2, V3 and Coder, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``, and Mistral's
+        ``tekken.json``.
         It counts the pairs of characters of SentencePiece too, in a ``.model`` or a ``tokenizer.json`` with bytes for
         what has no token (Llama 2, Mistral before Tekken, Gemma): ``exceeds`` has no early exit there, and
         ``incremental`` keeps the text. The crate ``tokenizers`` counts any other ``tokenizer.json``, in memory that

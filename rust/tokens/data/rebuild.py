@@ -30,7 +30,8 @@ CLASSES = {
     "c": r"[\p{Lm}\p{Lo}]",
     "m": r"\p{M}",
     "d": r"\p{N}",
-    "s": r"[\p{P}\p{S}]",
+    "p": r"\p{P}",
+    "s": r"\p{S}",
 }
 POINTS = [*range(0xD800), *range(0xE000, 0x110000)]
 

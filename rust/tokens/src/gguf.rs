@@ -289,6 +289,7 @@ fn patterns(pre: &str) -> Result<(Vec<&'static str>, bool), String> {
             return Ok(([&[r"\p{N}"], written(Pattern::Gpt2)].concat(), false));
         }
         "deepseek-v3" => (Pattern::DeepSeek3, false),
+        "deepseek-coder" => (Pattern::DeepSeekCoder, false),
         other => return Err(format!("a GGUF file that splits texts as {other:?}: not known")),
     };
     Ok((written(pattern).to_vec(), ignores))

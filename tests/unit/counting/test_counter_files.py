@@ -53,6 +53,12 @@ DEEPSEEK2 = [
     "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+",
     r"\p{N}",
 ]
+DEEPSEEK_CODER = [
+    r"[\r\n]",
+    r"\s?\p{L}+",
+    r"\s?\p{P}+",
+    "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+",
+]
 NFC = {"type": "NFC"}
 GPT2 = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 WORDS = [
@@ -214,9 +220,10 @@ def test_a_damaged_file_of_tekken_is_refused(changes, match, ranks, tmp_path):
         (split_by(*DEEPSEEK3), None),
         (split_by(*DEEPSEEK2), None),
         (with_digits(*DEEPSEEK2[:-1]), None),
+        (with_digits(*DEEPSEEK_CODER), None),
         (GPT2, None),
     ],
-    ids=["llama3", "qwen2", "qwen35", "minimax", "deepseek3", "deepseek2", "deepseek2 with digits", "gpt2"],
+    ids=["llama3", "qwen2", "qwen35", "minimax", "deepseek3", "deepseek2", "deepseek2 with digits", "coder", "gpt2"],
 )
 def test_a_tokenizer_json_counts_as_in_tokenizers(pre, normalizer, model, tmp_path):
     path = tokenizer_file(tmp_path, model, pre, normalizer)

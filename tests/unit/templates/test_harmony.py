@@ -14,6 +14,7 @@ import pytest
 import trimtab
 from oracles import harmony as oracle
 from support.model_folders import PIECES, TOOLS, conversation, some_text
+from support.models import GPT_OSS
 from support.scale import scaled
 from trimtab import Compactor, Counter, CountError, Model
 from trimtab.models.prompts import PROMPTS
@@ -24,7 +25,7 @@ from trimtab.templates.harmony import HarmonyMessage
 from trimtab.templates.items import as_messages
 from trimtab.templates.typescript import namespace_of
 
-MODEL = Model.named("gpt-oss-20b")
+MODEL = Model.named(GPT_OSS)
 COUNTER = Counter.for_model(MODEL)
 USER = {"role": "user", "content": "go"}
 NUMBERS = (0, 1, -7, 1.5, 1e-5, 1.25e-6, 1e16, 123456789.25, 1e300, -0.0, 2**63, -(2**63) - 1, 2**64, 10**20)
@@ -324,7 +325,7 @@ def test_a_schema_that_is_nested_too_deeply_is_refused() -> None:
 
 def test_a_model_and_its_counter_go_to_another_process() -> None:
     for value in (MODEL, COUNTER):
-        assert pickle.loads(pickle.dumps(value)).template == Harmony("gpt-oss-20b")
+        assert pickle.loads(pickle.dumps(value)).template == Harmony(GPT_OSS)
     again = pickle.loads(pickle.dumps(COUNTER))
     assert again.rendered([USER], tools=TOOLS) == COUNTER.rendered([USER], tools=TOOLS)
 

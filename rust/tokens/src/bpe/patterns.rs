@@ -3,7 +3,7 @@
 use crate::bpe::pretokenize::scalar::Pattern;
 
 /// The supported patterns, as files write them.
-pub const PATTERNS: [(&[&str], Pattern); 11] = [
+pub const PATTERNS: [(&[&str], Pattern); 12] = [
     (
         &[concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -89,6 +89,10 @@ pub const PATTERNS: [(&[&str], Pattern); 11] = [
             DIGIT,
         ],
         Pattern::DeepSeek2,
+    ),
+    (
+        &[r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u{4e00}-\u{9fa5}\u{800}-\u{4e00}\u{ac00}-\u{d7ff}]+", DIGIT],
+        Pattern::DeepSeekCoder,
     ),
 ];
 

@@ -45,6 +45,15 @@ impl Set {
 /// `data/classes.txt`.
 static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes"));
 
+/// A bit for each code point up to the last one of `\p{P}`, which one pattern alone tells apart from `\p{S}`.
+static PUNCTUATION: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/punctuation"));
+
+/// Whether a code point is `\p{P}`; all of these are in the class [`SYMBOL`].
+#[inline]
+pub fn is_punctuation(point: u32) -> bool {
+    PUNCTUATION.get(point as usize / 8).is_some_and(|byte| byte >> (point % 8) & 1 == 1)
+}
+
 /// Code points in a block, and blocks in all of Unicode.
 const BLOCK: usize = 256;
 const BLOCKS: usize = 0x11_0000 / BLOCK;
@@ -169,6 +178,8 @@ mod tests {
         for line in include_str!("../../../data/classes.txt").lines() {
             let [first, last, class] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
             let range = usize::from_str_radix(first, 16).unwrap()..=usize::from_str_radix(last, 16).unwrap();
+            let is_sign = class == "p";
+            assert!(range.clone().all(|point| is_punctuation(u32::try_from(point).unwrap()) == is_sign), "{line}");
             let class = match class {
                 "n" => NEWLINE,
                 "w" => SPACE,
@@ -177,7 +188,7 @@ mod tests {
                 "c" => CASELESS,
                 "m" => MARK,
                 "d" => NUMBER,
-                "s" => SYMBOL,
+                "s" | "p" => SYMBOL,
                 _ => panic!("{line}"),
             };
             expected[range].fill(class);

@@ -4,6 +4,7 @@ pub mod classes;
 mod contraction;
 mod deepseek;
 mod deepseek2;
+mod deepseek_coder;
 mod masks;
 pub mod scalar;
 pub mod windows;

@@ -40,6 +40,8 @@ pub enum Pattern {
     DeepSeek3,
     /// `DeepSeek` V2: line ends, words, signs, white space at an end, Chinese to Korean and digits, each split by itself.
     DeepSeek2,
+    /// `DeepSeek` Coder: line ends, words, punctuation, Chinese to Korean and digits, each split by itself.
+    DeepSeekCoder,
 }
 
 impl Pattern {
@@ -67,6 +69,7 @@ impl Pattern {
             Self::Gpt2 => gpt2(text, at),
             Self::DeepSeek3 => super::deepseek::end(text, at),
             Self::DeepSeek2 => super::deepseek2::end(text, at),
+            Self::DeepSeekCoder => super::deepseek_coder::end(text, at),
         }
     }
 }
@@ -274,7 +277,7 @@ mod tests {
         static NOTHING: Lines<SHORTS> = Lines::default();
     }
 
-    const ALL: [Pattern; 9] = [
+    const ALL: [Pattern; 10] = [
         Pattern::O200k,
         Pattern::Tekken,
         Pattern::Cl100k,
@@ -284,6 +287,7 @@ mod tests {
         Pattern::Gpt2,
         Pattern::DeepSeek3,
         Pattern::DeepSeek2,
+        Pattern::DeepSeekCoder,
     ];
 
     /// Pseudorandom numbers from a seed.
@@ -404,7 +408,7 @@ mod tests {
             Pattern::Cl100k | Pattern::Llama3 => ByPattern::<W, { masks::LETTERS }, 3>(work).run(Portable),
             Pattern::Qwen2 => ByPattern::<W, { masks::LETTERS }, 1>(work).run(Portable),
             Pattern::Qwen35 => ByPattern::<W, { masks::MARKED }, 1>(work).run(Portable),
-            Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2 => {
+            Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2 | Pattern::DeepSeekCoder => {
                 ByPattern::<W, { masks::LETTERS }, { windows::NO_MASKS }>(work).run(Portable)
             }
         }
@@ -439,7 +443,7 @@ mod tests {
         // The counting scanner leaves out pretokens that are surely one token.
         let (mut at, mut left_out, mut probed, mut batch) = (0, 0, Vec::new(), Batch::default());
         while at < text.len() {
-            if matches!(pattern, Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2) {
+            if matches!(pattern, Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2 | Pattern::DeepSeekCoder) {
                 return;
             }
             let (end, tokens) = NOTHING

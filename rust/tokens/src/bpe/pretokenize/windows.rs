@@ -206,7 +206,9 @@ pub fn apply<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
         Pattern::Cl100k | Pattern::Llama3 => run(ByPattern::<W, LETTERS, 3>(work)),
         Pattern::Qwen2 => run(ByPattern::<W, LETTERS, 1>(work)),
         Pattern::Qwen35 => run(ByPattern::<W, MARKED, 1>(work)),
-        Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2 => run(ByPattern::<W, LETTERS, NO_MASKS>(work)),
+        Pattern::Gpt2 | Pattern::DeepSeek3 | Pattern::DeepSeek2 | Pattern::DeepSeekCoder => {
+            run(ByPattern::<W, LETTERS, NO_MASKS>(work))
+        }
     }
 }
 
