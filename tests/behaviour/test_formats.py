@@ -200,7 +200,7 @@ def test_every_shared_session_can_be_sent_as_it_is_read(whole):
         digest = hashlib.sha256(raw).digest()
         found = read(path, whole=whole)
         assert hashlib.sha256(path.read_bytes()).digest() == digest
-        assert found.format == ("codex" if "codex" in path.parts else "claude_code"), path
+        assert found.format == ("codex" if path.is_relative_to(SHARED / "codex") else "claude_code"), path
         assert check(found.messages, found.provider) == [], path
         assert found.model
         lines = raw.split(b"\n")

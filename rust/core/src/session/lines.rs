@@ -1,28 +1,11 @@
 //! Takes the lines of a file.
 
+use super::place::Place;
 use super::prompt::Prompt;
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::node::MAX_DEPTH;
 use trimtab_tokens::cancel;
-
-/// A place in a file: the line, from 1, and the bytes before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The number of the line.
-    pub line: u64,
-    /// The bytes before it.
-    pub offset: u64,
-}
-
-/// A record whose message cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The place of the record.
-    pub place: Place,
-    /// What is wrong with it.
-    pub reason: &'static str,
-}
 
 /// Why no more lines were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

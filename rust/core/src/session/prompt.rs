@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::charge::Charge;
 use super::left_out::LeftOut;
-use super::lines::Fault;
+use super::place::Fault;
 use super::written::Writer;
 use crate::counter::Counter;
 use crate::error::Error;
