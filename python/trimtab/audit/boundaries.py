@@ -67,6 +67,11 @@ class Boundary:
     again: dict[Item, int]
     reread: list[Again]
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether the file has no message that the compaction made: neither a summary nor a notice."""
+        return {*self.after} <= {*self.before}
+
 
 def boundaries(found: Transcript) -> Iterator[Boundary]:
     """Yield the compactions of a whole session, oldest first.

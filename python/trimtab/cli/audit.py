@@ -181,6 +181,8 @@ def _compaction(one: Audited, many: int, top: int) -> Iterator[str]:
         yield f"  cost ${one.cost['input']:.2f} as new input, ${one.cost['cache_read']:.2f} from the provider's cache"
     if bound.sealed:
         yield "  its summary is encrypted: what stands in it alone is counted as lost, for nobody can read it"
+    elif bound.is_silent:
+        yield "  the file has no summary of it: what the agent's own prompt has beside these messages counts as lost"
     if one.ours is None:
         yield f"  trimtab does not compact it: {one.reason}"
     heads = ("", "before", "lost", "kept", *(() if one.ours is None else (f"lost by trimtab in {one.ours:,} tokens",)))
