@@ -14,12 +14,12 @@ _COMMANDS = ("command", "cmd", "keystrokes", "script")
 """Arguments of a call that hold commands."""
 
 _WRITES = re.compile(
-    r"(?:^|[;&|\n])\s*(?:echo|printf|cat|tee)\b(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n;|&'\">])*>{1,2} *"
+    r"(?:^|[;&|\n])[^\S\n]*(?:echo|printf|cat|tee)\b(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n;|&'\">])*>{1,2} *"
     r"(?!/(?:dev|tmp|proc)/)([\w./~+-]*\w\.\w+)"
 )
 """A text that goes into a file with a suffix; files for the moment, in ``/tmp``, are none."""
 
-_REMOVES = re.compile(r"(?:^|[;&|\n])\s*rm (?:-\w+ )*([\w./~+-]+)")
+_REMOVES = re.compile(r"(?:^|[;&|\n])[^\S\n]*rm (?:-\w+ )*([\w./~+-]+)")
 
 
 def redirected(calls: Iterable[str]) -> list[str]:

@@ -235,7 +235,7 @@ class Settings:
 
     @cached_property
     def _frames(self) -> dict[tuple[bool, str], int]:
-        """What ``frame`` has counted."""
+        """Results of ``frame``, by the kind of envelope and the provider."""
         return {}
 
     @cached_property

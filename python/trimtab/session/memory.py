@@ -403,12 +403,14 @@ class Memory:
 
         Args:
             call: the call.
-            taken: the caller's messages, which nobody adds to.
+            taken: the caller's messages, which nobody adds to; read again where there are more than the call had.
             settings: of the request: their counter reads what was not read by it.
         """
-        is_read = isinstance(call, ReadCall) and settings.counter is self.settings.counter
-        if isinstance(call, ReadCall) and is_read and call.view is None and len(call.ledger) == len(taken):
-            return InputMessages(taken, deep=call.formed), call.ledger, call.origin, None
+        if isinstance(call, ReadCall) and settings.counter is self.settings.counter:
+            inputs = InputMessages(taken, deep=call.formed)
+            resumed = None if call.view is None else call.view.apply(inputs.messages)
+            if (resumed is None) == (call.view is None) and len(call.ledger) == len(resumed or taken):
+                return inputs, call.ledger, call.origin, resumed
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
         origin = ledger.digest
         resumed = None if call.view is None else call.view.apply(inputs.messages)
@@ -448,9 +450,9 @@ class Memory:
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
-        call = self.resumed(call)
-        request, trigger = self.request(call, copies=False), self.policy.trigger
-        terms = self.look(call if isinstance(call, ReadCall) else self.read(call)).terms
+        read = self.resume(call)
+        request, trigger = self.request(read, copies=False), self.policy.trigger
+        terms = self.look(read).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
         window = self.settings.model.window
         groups, tokens = grouped(costs, self.policy, window=window, target=request.need.target)
@@ -467,9 +469,8 @@ class Memory:
         """Return the messages with old results pruned."""
         from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
 
-        request = self.request(Call(messages), settings=self.settings.under(self.policy.pruning())).needing(
-            most_bytes=None
-        )
+        settings = self.settings.under(self.policy.pruning())
+        request = self.request(Call(messages), settings=settings).needing(most_bytes=None)
         made, plan = [*request.messages], request.decide()
         if plan.edits:
             counter, known = self.settings.counter, frozenset(request.fillers)

@@ -71,7 +71,7 @@ class SystemAndTools:
 
 @dataclass
 class PromptSizes:
-    """What a session knows of the sizes of its prompts.
+    """The sizes of a session's prompts: forecast, counted, rendered, and asked of the provider.
 
     Attributes:
         forecast: forecast of the next prompt's tokens.

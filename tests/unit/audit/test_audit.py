@@ -21,6 +21,7 @@ from trimtab.audit.boundaries import boundaries
 from trimtab.audit.items import KINDS, Item, items, told
 from trimtab.audit.kept import Kept
 from trimtab.audit.lists import Lists
+from trimtab.audit.redirects import redirected
 from trimtab.audit.standing import Texts
 from trimtab.summarize.languages import SECTIONS
 
@@ -353,3 +354,8 @@ def test_an_item_that_an_earlier_compaction_lost_is_not_lost_again(shared: Path)
     gone = {*first.kept.lost}
     assert gone
     assert gone.isdisjoint({*second.kept.lost, *second.kept.there})
+
+
+def test_blank_lines_in_front_of_a_command_are_looked_at_once() -> None:
+    script = json.dumps({"command": "\n" * 200_000 + "  echo one > notes.md"})
+    assert redirected([script]) == ["notes.md"]
