@@ -1,4 +1,5 @@
-//! Makes the tables of the vocabularies and of the character classes from `data/`, so that nothing is parsed at run time.
+//! Makes the tables of the vocabularies and of the character classes from `data/`, so that nothing is parsed at run time. A
+//! vocabulary comes without its table of short tokens, half of the bytes, which is made of the merges at the first use.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // A line is a token and its rank, and ranks are the line numbers.
         let tokens = text.lines().map(|line| STANDARD.decode(line.split(' ').next().unwrap_or(line)));
         let merges = tables::build::ranked(tokens.collect::<Result<_, _>>()?)?;
-        fs::write(out.join(name), bytemuck::cast_slice(&tables::build::make(&merges, [].iter())?))?;
+        fs::write(out.join(name), bytemuck::cast_slice(&tables::build::make(&merges, None)?))?;
     }
     let file = Path::new("data").join("classes.txt");
     println!("cargo::rerun-if-changed={}", file.display());

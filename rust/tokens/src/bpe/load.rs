@@ -82,7 +82,7 @@ pub fn read(
             }
         }
     };
-    let words = Vec::leak(make(&merges, whole.iter().flat_map(Whole::keys))?);
+    let words = Vec::leak(make(&merges, Some(whole.as_ref().unwrap_or(&Whole::new())))?);
     let mut tables = Tables::read(words);
     tables.whole = whole.map(|whole| &*Box::leak(Box::new(whole)));
     let vocabulary = Vocabulary { name: name.to_owned(), normalizes, pattern, tables };

@@ -12,7 +12,7 @@ use crate::bpe::tables::Tables;
 #[repr(C, align(64))]
 struct Lines<T: ?Sized>(T);
 
-/// The tables that the build script made, used in place in the mapped library.
+/// The tables that the build script made, used in place in the mapped library, and the short tokens that are made of them.
 macro_rules! tables {
     ($name:literal) => {{
         static LINES: &Lines<[u8]> = &Lines(*include_bytes!(concat!(env!("OUT_DIR"), "/", $name)));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::cross::packed;
-use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, bucket_of, cross, hash_pair};
+use super::{HEADER, Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, Whole, bucket_of, cross, hash_pair, short};
 
 /// Longest token of a `tokenizer.json` in bytes; the longest of 44 known ones has 512.
 const LONGEST: usize = 1024;
@@ -152,12 +152,13 @@ fn last_merge(token: &[u8], ranks: &HashMap<(u32, u32), (u32, u32)>) -> Option<(
 }
 
 /// The words that [`Tables::read`](super::Tables::read) reads. Each of `whole` is one token as a pretoken, although no merge
-/// makes it.
+/// makes it. Where it is None, short tokens are left out, half of the words: reading makes them of the merges, in a vocabulary
+/// of ranks, whose tokens are all made by merges.
 ///
 /// # Errors
 ///
 /// The vocabulary has a byte without a token, or too many tokens.
-pub fn make<'t>(merges: &Merges, whole: impl Iterator<Item = &'t Vec<u8>>) -> Result<Vec<u64>, String> {
+pub fn make(merges: &Merges, whole: Option<&Whole>) -> Result<Vec<u64>, String> {
     if merges.tokens.len() >= 1 << TOKEN {
         return Err(format!("{} tokens are more than the tables can name", merges.tokens.len()));
     }
@@ -182,14 +183,14 @@ pub fn make<'t>(merges: &Merges, whole: impl Iterator<Item = &'t Vec<u8>>) -> Re
         })
         .collect();
     let sections: [Vec<u64>; SECTIONS] = [
-        short_tokens(&merges.tokens, whole, count),
+        whole.map(|whole| short_tokens(&merges.tokens, whole, count)).unwrap_or_default(),
         pairs(&table),
         packed(&ascii),
         packed(&bytes),
         packed(&chars),
         cross::make(&merges.tokens),
     ];
-    let mut words = vec![0; SECTIONS.next_multiple_of(8)];
+    let mut words = vec![0; HEADER];
     for (section, place) in sections.iter().zip(0..) {
         words[place] = section.len() as u64;
     }
@@ -235,29 +236,19 @@ fn last_inside(parts: &[Option<(u32, u32)>], token: u32) -> u32 {
     })
 }
 
-/// Hash table with two entries a bucket of four on average: at this load one bucket in seven overflows.
-fn short_tokens<'t>(
-    tokens: &[Vec<u8>],
-    whole: impl Iterator<Item = &'t Vec<u8>>,
-    count: impl Fn(&[u8]) -> usize,
-) -> Vec<u64> {
-    let mut whole: Vec<&Vec<u8>> = whole.collect();
+/// The table of the tokens of at most [`SHORT`] bytes.
+fn short_tokens(tokens: &[Vec<u8>], whole: &Whole, count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
+    let mut whole: Vec<&Vec<u8>> = whole.keys().collect();
     whole.sort_unstable();
     let counted = tokens.iter().map(|token| (token, count(token))).chain(whole.into_iter().map(|token| (token, 1)));
-    let short: Vec<(&Vec<u8>, usize)> = counted.filter(|(token, _)| token.len() <= SHORT).collect();
-    let buckets = (short.len() / 2).max(2);
-    let mut words = vec![0; buckets * 8];
-    for (token, count) in short {
+    let short = counted.filter(|(token, _)| token.len() <= SHORT);
+    let entries = short.map(|(token, count)| {
         let key = Key::of(token, 0, token.len());
-        let mut at = bucket_of(key.hash(), buckets) * 4;
-        // The low words are the first half of a bucket, the high words the second.
-        let low = |at: usize| at / 4 * 8 + at % 4;
-        while words[low(at) + 4] != 0 {
-            at = (at + 1) % (buckets * 4);
-        }
-        words[low(at)] = key.low;
-        words[low(at) + 4] = key.with_count(count);
-    }
+        Key { high: key.with_count(count), ..key }
+    });
+    let entries: Vec<_> = entries.collect();
+    let mut words = vec![0; short::words(entries.len())];
+    short::write(&mut words, &entries);
     words
 }
 

@@ -6,6 +6,7 @@
 
 pub mod build;
 mod cross;
+mod short;
 
 use std::collections::HashMap;
 
@@ -33,6 +34,9 @@ const PAIRS: usize = 8;
 
 /// Number of sections.
 const SECTIONS: usize = 6;
+
+/// Words of the header: whole cache lines.
+const HEADER: usize = SECTIONS.next_multiple_of(8);
 
 /// A pretoken of at most [`SHORT`] bytes. The sixteenth byte holds its length and, in table entries, its count.
 ///
@@ -188,25 +192,26 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables that [`make`] wrote.
+    /// The tables that [`make`](build::make) wrote, with their short tokens or without.
     ///
     /// # Panics
     ///
     /// If `words` are no tables.
     pub fn read(words: &'static [u64]) -> Self {
-        let (lengths, mut rest) = words.split_at(SECTIONS.next_multiple_of(8));
+        let (lengths, mut rest) = words.split_at(HEADER);
         let mut next = |section: usize| {
             let (found, tail) = rest.split_at(usize::try_from(lengths[section]).unwrap_or(usize::MAX));
             rest = tail;
             found
         };
-        let (short_tokens, pairs) = (next(0), next(1));
+        let (short_tokens, pairs, ascii, bytes) = (next(0), next(1), next(2), cast_slice(next(3)));
+        let short_tokens = if short_tokens.is_empty() { short::of_merges(pairs, bytes) } else { short_tokens };
         Self {
             short_tokens: cast_slice(short_tokens),
             pairs: cast_slice(pairs),
             filter: filter_of(pairs).leak(), // kept as long as the words
-            ascii: cast_slice(next(2)),
-            bytes: cast_slice(next(3)),
+            ascii: cast_slice(ascii),
+            bytes,
             chars: cast_slice(next(4)),
             cross: Cross::read(next(5)),
             whole_numbers: lengths[SECTIONS] & 1 == 1,
@@ -311,22 +316,16 @@ impl Tables {
 
     /// The bytes of each token, by rank, rebuilt from the merges.
     pub fn vocabulary(&self) -> Vec<Vec<u8>> {
-        let mask = (1 << TOKEN) - 1;
-        let mut made: Vec<(u64, u64, u64)> = self
-            .pairs
-            .as_flattened()
-            .iter()
-            .filter(|&&entry| entry != u64::MAX)
-            .map(|&entry| (entry & mask, entry >> (2 * TOKEN), entry >> TOKEN & mask))
-            .collect();
-        made.sort_unstable();
-        let mut tokens = vec![Vec::new(); 256 + made.len()];
+        let merges = by_token(self.pairs.as_flattened(), 256);
+        let mut tokens = vec![Vec::new(); merges.len()];
         for byte in 0..=255 {
             tokens[self.byte(byte) as usize] = vec![byte];
         }
-        for (token, left, right) in made {
-            // Both parts have lower ranks than the token that they merge into.
-            tokens[token as usize] = [&tokens[left as usize][..], &tokens[right as usize]].concat();
+        for (token, merge) in merges.into_iter().enumerate() {
+            if let Some((left, right)) = parts_of(merge) {
+                // Both parts have lower ranks than the token that they merge into.
+                tokens[token] = [&tokens[left][..], &tokens[right]].concat();
+            }
         }
         tokens
     }
@@ -343,6 +342,25 @@ fn bucket_of(hash: u64, buckets: usize) -> usize {
 fn bit_of(hash: u64, words: usize) -> (usize, usize) {
     let bit = hash as usize & (words * 64 - 1);
     (bit >> 6, bit & 63)
+}
+
+/// The entries of a pair table by the token that each makes, and [`u64::MAX`] for the tokens that none makes, which are `unmade`.
+fn by_token(entries: &[u64], unmade: usize) -> Vec<u64> {
+    let entries = || entries.iter().filter(|&&entry| entry != u64::MAX);
+    let mut merges = vec![u64::MAX; unmade + entries().count()];
+    for &entry in entries() {
+        merges[token_of(entry)] = entry;
+    }
+    merges
+}
+
+/// The two tokens that an entry of the pair table merges, if it is one.
+fn parts_of(entry: u64) -> Option<(usize, usize)> {
+    (entry != u64::MAX).then(|| (token_of(entry >> (2 * TOKEN)), token_of(entry >> TOKEN)))
+}
+
+fn token_of(word: u64) -> usize {
+    (word & ((1 << TOKEN) - 1)) as usize
 }
 
 /// The Bloom filter of the entries of a pair table.
