@@ -442,6 +442,22 @@ def _truthful(text, cut, match, category, more):
     return False
 
 
+def truncation_around(text, cut, more=""):
+    """The parts of `text`, which has no notice, that `cut` has, if each gap has a true notice, the first with `more`."""
+    parts, at, begin = [], 0, 0
+    for number, match in enumerate(NOTICE.finditer(cut)):
+        part = cut[begin : match.start()]
+        kept = part if text.startswith(part, at) else part.removesuffix("\n")
+        assert text.startswith(kept, at), (kept, text[at : at + 80])
+        at += len(kept)
+        gone = text[at:].encode()[: int(re.search(r"(\d+) byte", match[0])[1])].decode()
+        assert match[0] == notices(gone, "head-tail", "" if number else more)[0]
+        parts.append(kept)
+        at, begin = at + len(gone), match.end()
+    assert text[at:] == cut[begin:]
+    return [*parts, cut[begin:]]
+
+
 ESCAPES = re.compile(r"\x1b(?:\[[ -?]*[@-~]|[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")  # ECMA-48
 
 

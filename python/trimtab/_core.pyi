@@ -284,4 +284,5 @@ def truncate(
     category: str,
     limits: Sequence[int | None],
     more: str = "",
+    quotes: Sequence[str | bytes] = ...,
 ) -> str | None: ...

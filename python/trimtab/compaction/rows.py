@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..counting.counter import scan
-from ..counting.truncate import truncate
+from ..counting.truncate import shortened
 from ..ledger.columns import Kind, blocks_of
-from ..messages.calls import described, with_arguments
+from ..messages.calls import called, described, file_of, quoted, with_arguments
 from ..planning.edits import Cut, Prune, StripThinking, Truncate
 from ..planning.pictures import without_pictures
 from ..planning.stages.sizes import PLACEHOLDER_TEXT
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
 """Type of a text block in a tool's result, by provider; the others have untyped blocks."""
+
+_LEAST_QUOTE = 16
+"""Characters of a quote in a result whose call names no file."""
 
 RESULT_ROLES = frozenset({"tool", "function"})
 """Roles of messages that are a result themselves."""
@@ -71,8 +74,11 @@ def edit_rows(
                 began = partial(_began, most=most, unit=unit, provider=plan.provider)
                 edited.results(dict.fromkeys(rows, marker), began)
             case Truncate(rows, most):
-                shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
+                quotes = quotes_of(rows, messages, ledger)
                 for row in rows:
+                    shorten = partial(
+                        _shortened, counter=counter, provider=plan.provider, more=more, quotes=quotes.get(row, ())
+                    )
                     within = partial(_row_within, row=int(tokens[row]), most=most, shorten=shorten, count=count)
                     edited.block(row, within)
             case StripThinking(rows):
@@ -165,18 +171,45 @@ def _row_within(  # noqa: PLR0917 - a result, its limits, and how to cut and cou
         limit = max(limit - over, 0)
 
 
-def _shortened(old: object, most: int, counter: Counter, provider: str, more: str = "") -> Any:
+def quotes_of(rows: Sequence[int], messages: Sequence[Message], ledger: Ledger) -> dict[int, list[str]]:
+    """Return the texts that later calls quote of each result, to have them replaced, by row; the newest calls' first.
+
+    A call that names another file than the result's call quotes nothing of it. Where the result's call names none, a
+    short text may be anywhere and counts for nothing.
+    """
+    first = min(rows, default=len(ledger.kind))
+    later = [first + row for row in (ledger.kind[first:] == Kind.CALL).nonzero()[0].tolist()]
+    edits: list[tuple[int, str, list[str]]] = []
+    for row, call in zip(reversed(later), reversed(ledger.calls(messages, later)), strict=True):
+        if texts := quoted(arguments := called(call)[1]):
+            edits.append((row, file_of(arguments), texts))
+    if not edits:
+        return {}
+    quotes: dict[int, list[str]] = {}
+    pair = ledger.pair.tolist()
+    asked = [pair[row] for row in rows if pair[row] >= 0]
+    files = {row: file_of(called(call)[1]) for row, call in zip(asked, ledger.calls(messages, asked), strict=True)}
+    for row in rows:
+        file = files.get(pair[row], "")
+        near = (edit for edit in edits if edit[0] > row and (edit[1] == file or not file or not edit[1]))
+        quotes[row] = [text for _, _, texts in near for text in texts if file or len(text) >= _LEAST_QUOTE]
+    return quotes
+
+
+def _shortened(  # noqa: PLR0917 - a content, its limit, how to count it, and what the notice says
+    old: object, most: int, counter: Counter, provider: str, more: str = "", quotes: Sequence[str] = ()
+) -> Any:
     """Return the content with its text cut to the tokens that images and files leave; if few, these go too."""
     if not isinstance(old, list):
         text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
-        return _like(old, truncate(text, tokens=most, category="head-tail", counter=counter, more=more), provider)
+        return _like(old, shortened(text, [most, None, None, None], "head-tail", counter, more, quotes), provider)
     texts = [words for part in old if (words := _text_of(part)) is not None]
     others = [part for part in old if _text_of(part) is None]
     held = int(scan([{"role": "user", "content": others}], counter, provider).total) if others else 0
     if held > most * 3 // 4:
         texts.append(_placeholder(held))
         others, held = [], 0
-    text = truncate("\n".join(texts), tokens=most - held, category="head-tail", counter=counter, more=more)
+    text = shortened("\n".join(texts), [most - held, None, None, None], "head-tail", counter, more, quotes)
     return [*(_like(old, text, provider) if text else []), *others]
 
 

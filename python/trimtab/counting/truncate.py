@@ -8,7 +8,7 @@ from .. import _core
 from .counter import Counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Category = Literal["head-tail", "match-list", "file-content", "generic"]
 """Kind of output, which decides the part to keep."""
@@ -63,12 +63,20 @@ def truncate(
     return shortened(text, checked(tokens=tokens, lines=lines, chars=chars), category, counter, more)
 
 
-def shortened(
-    text: str, limits: list[int | None], category: str, counter: _core.Counter | None = None, more: str = ""
+def shortened(  # noqa: PLR0917 - a text, its limits, and what the notice says
+    text: str,
+    limits: list[int | None],
+    category: str,
+    counter: _core.Counter | None = None,
+    more: str = "",
+    quotes: Sequence[str] = (),
 ) -> str:
-    """Return a text truncated to its limits on tokens, lines, characters and bytes of UTF-8, in this order."""
+    """Return a text truncated to its limits on tokens, lines, characters and bytes of UTF-8, in this order.
+
+    Lines that ``quotes`` have stay between head and tail, as many as half of the limit on tokens holds.
+    """
     counter = counter or Counter(DEFAULT_ENCODING)
-    cut = _core.truncate(text, counter=counter, category=category, limits=limits, more=more)
+    cut = _core.truncate(text, counter=counter, category=category, limits=limits, more=more, quotes=quotes)
     return text if cut is None else cut
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import PRUNED
@@ -22,6 +23,9 @@ _ABOUT = ("file_path", "path", "notebook_path", "filename", "file", "command", "
 
 _FILES = (*_ABOUT[:5], "filepath", "absolute_path", "target_file")
 """Arguments that name a file, in small letters."""
+
+_QUOTED = ("old_string", "old_str", "oldstring", "oldstr", "old_text", "oldtext")
+"""Arguments with a text that is replaced, in small letters."""
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", flags=re.MULTILINE)
 """The line of a patch, as Codex writes it, that names a file."""
@@ -48,6 +52,22 @@ def file_of(arguments: object) -> str:
         return file
     patches = (_PATCHED.search(text) for text in texts.values() if text.lstrip().startswith("*** Begin Patch"))
     return next((found[1] for found in patches if found), "")
+
+
+def quoted(arguments: object) -> list[str]:
+    """Return the texts of a file that a call's arguments quote to replace them; of a patch, the lines around too."""
+    texts: list[str] = []
+    pending = [arguments]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            texts += (text for key, text in part.items() if str(key).lower() in _QUOTED and isinstance(text, str))
+        pending += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    for patch in (text for text in _texts(arguments).values() if text.lstrip().startswith("*** Begin Patch")):
+        lines = (line if line[:1] in {" ", "-"} else None for line in patch.splitlines() if line[:1] != "+")
+        hunks = ("\n".join(line[1:] for line in hunk if line) for is_text, hunk in groupby(lines, bool) if is_text)
+        texts += hunks
+    return texts
 
 
 def part_of(arguments: object) -> str:

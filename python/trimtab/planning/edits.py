@@ -60,7 +60,10 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Keeps head and tail of tool results.
+    """Keeps head and tail of tool results, and between them the lines that a later call quotes to replace them.
+
+    Such a call names the same file (``old_string`` and its like, or a patch). Quoted lines take half of a result at
+    most.
 
     Attributes:
         rows: rows of result blocks, ascending.

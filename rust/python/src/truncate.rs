@@ -9,9 +9,10 @@ use crate::convert::{released, to_py};
 use crate::counter::Counter;
 use crate::text::Text;
 
-/// The truncated text; None if it is within `limits`: tokens, lines, characters, bytes. `more` ends the notice.
+/// The truncated text, with the lines that `quotes` have; None if it is within `limits`: tokens, lines, characters, bytes.
+/// `more` ends the notice.
 #[pyfunction]
-#[pyo3(signature = (text, *, counter, category, limits, more=""))]
+#[pyo3(signature = (text, *, counter, category, limits, more="", quotes=Vec::new()))]
 pub fn truncate(
     py: Python<'_>,
     text: Text,
@@ -19,10 +20,11 @@ pub fn truncate(
     category: &str,
     limits: [Option<usize>; 4],
     more: &str,
+    quotes: Vec<Text>,
 ) -> PyResult<Option<String>> {
     let (category, limits) = (Category::named(category).map_err(to_py)?, limits.into());
     let counter = counter.get().0.text;
-    released(py, || Ok(cutting::truncate(text.as_ref(), category, limits, more, &counter)))
+    released(py, || Ok(cutting::truncate_around(text.as_ref(), &quotes, category, limits, more, &counter)))
 }
 
 /// Truncates a text that arrives in chunks of bytes.

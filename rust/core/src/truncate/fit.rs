@@ -58,6 +58,13 @@ pub struct Cut {
     pub tail: usize,
 }
 
+impl Cut {
+    /// What is left of a whole text.
+    pub fn of(&self, text: &str) -> String {
+        format!("{}{}{}", &text[..self.head], self.notice, &text[self.tail..])
+    }
+}
+
 /// Cuts a text that exceeds its limits.
 pub fn cut(source: &Source<'_>, category: Category, limits: Limits, more: &str, counter: &Counter) -> Cut {
     let wordings = wordings(category, more);
@@ -99,7 +106,7 @@ fn cut_with(source: &Source<'_>, category: Category, limits: Limits, wording: &s
 }
 
 /// Endings of the notice in order of preference: with both hints, with one of them, and without.
-fn wordings(category: Category, more: &str) -> Vec<String> {
+pub fn wordings(category: Category, more: &str) -> Vec<String> {
     let hint = category.hint();
     let clause = |text: &str| if text.is_empty() { String::new() } else { format!("; {text}") };
     let mut found = vec![format!("{}{}", clause(hint), clause(more))];
@@ -111,7 +118,7 @@ fn wordings(category: Category, more: &str) -> Vec<String> {
     found
 }
 
-fn notice(lines: usize, bytes: usize, end: &str) -> String {
+pub fn notice(lines: usize, bytes: usize, end: &str) -> String {
     let s = |n| if n == 1 { "" } else { "s" };
     format!("[{lines} line{}, {bytes} byte{} omitted{end}]\n", s(lines), s(bytes))
 }
@@ -125,15 +132,25 @@ impl Limits {
 
     /// The limits less a notice and the line end before it; `None` if the notice exceeds a limit.
     fn beside(self, notice: &str, counter: &Counter) -> Option<Self> {
+        let end = |limit: Option<usize>| match limit {
+            Some(limit) => limit.checked_sub(1).map(Some),
+            None => Some(None),
+        };
+        let left = self.less(notice, counter)?;
+        Some(Self { chars: end(left.chars)?, bytes: end(left.bytes)?, ..left })
+    }
+
+    /// The limits less a text; `None` if it exceeds one.
+    pub(super) fn less(self, text: &str, counter: &Counter) -> Option<Self> {
         let less = |limit: Option<usize>, used: &dyn Fn() -> usize| match limit {
             Some(limit) => limit.checked_sub(used()).map(Some),
             None => Some(None),
         };
         Some(Self {
-            tokens: less(self.tokens, &|| counter.count(notice))?,
-            lines: less(self.lines, &|| 1)?,
-            chars: less(self.chars, &|| chars_of(notice) + 1)?,
-            bytes: less(self.bytes, &|| notice.len() + 1)?,
+            tokens: less(self.tokens, &|| counter.count(text))?,
+            lines: less(self.lines, &|| lines_of(text))?,
+            chars: less(self.chars, &|| chars_of(text))?,
+            bytes: less(self.bytes, &|| text.len())?,
         })
     }
 

@@ -5,8 +5,10 @@
 
 mod boundary;
 mod fit;
+mod quoted;
 mod stream;
 
+pub use quoted::truncate_around;
 pub use stream::Stream;
 
 use crate::error::Error;
@@ -119,8 +121,7 @@ pub fn truncate(text: &str, category: Category, limits: Limits, more: &str, coun
     if limits.hold(text, counter) {
         return None;
     }
-    let cut = fit::cut(&Source::whole(text), category, limits, more, counter);
-    Some(format!("{}{}{}", &text[..cut.head], cut.notice, &text[cut.tail..]))
+    Some(fit::cut(&Source::whole(text), category, limits, more, counter).of(text))
 }
 
 #[cfg(test)]
