@@ -443,7 +443,7 @@ def _truthful(text, cut, match, category, more):
 
 
 def truncation_around(text, cut, more=""):
-    """The parts of `text`, which has no notice, that `cut` has, each gap with its true notice, the first with `more`."""
+    """The parts of `text`, which has no notice, that `cut` has, each gap with its notice, the first with `more`."""
     parts, at, begin = [], 0, 0
     for number, match in enumerate(NOTICE.finditer(cut)):
         part = cut[begin : match.start()]

@@ -17,7 +17,7 @@ import zipfile
 from itertools import zip_longest
 from pathlib import Path
 
-from finish import finish, settings
+from finish import commit_time, finish, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("one", "another-folder")
@@ -36,9 +36,10 @@ def output(*command: str, env: dict[str, str] | None = None, cwd: Path = ROOT) -
     return done.stdout.strip()
 
 
-def built(folder: Path, profile: str) -> Path:
-    """Return the wheel of the commit, built in a folder."""
+def built(folder: Path, commit: str, profile: str) -> Path:
+    """Return the wheel of a commit, built in a folder."""
     output("git", "clone", "--quiet", str(ROOT), str(folder))
+    output("git", "checkout", "--quiet", commit, cwd=folder)
     env = {**os.environ, **settings(folder)}
     env.pop("CARGO_TARGET_DIR", None)
     maturin = str(Path(sys.executable).with_name("maturin"))
@@ -66,11 +67,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--profile", default="release", help="of Cargo.toml; dev is faster and shows the same")
     profile = parser.parse_args().profile
-    print(f"{output('git', 'log', '-1', '--format=%h %s')}; {output('rustc', '--version')}; profile {profile}")
+    commit = output("git", "rev-parse", "HEAD")  # another one may come while this one is built
+    os.environ["SOURCE_DATE_EPOCH"] = str(commit_time())
+    print(f"{output('git', 'log', '-1', '--format=%h %s', commit)}; {output('rustc', '--version')}; profile {profile}")
     with tempfile.TemporaryDirectory(prefix="trimtab-reproducible-") as scratch:
         wheels = []
         for name in FOLDERS:
-            wheels.append(built(Path(scratch) / name, profile))
+            wheels.append(built(Path(scratch) / name, commit, profile))
             print(f"{hashlib.sha256(wheels[-1].read_bytes()).hexdigest()}  {wheels[-1].name}", flush=True)
         if found := difference(*wheels):
             print(f"they differ: {found}")
