@@ -30,6 +30,7 @@ WORDS = {
     "`count`": "count s.json",
     "`kinds` of `count`": "count s.json",
     "`plan`": "plan s.json --target-share 0.5",
+    "`ways` of `plan` with `--explain`": "plan s.json --window 6k --explain --model claude-sonnet-4-6",
     "`compact`": "compact s.json -o o.json --target-share 0.5 --session talk",
     "`apply`": "apply s.json --plan plan.json -o o.json",
     "`validate`": "validate bad.json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -31,6 +32,7 @@ from .terminal import Styled, about, padded, width
 if TYPE_CHECKING:
     from ..messages.types import Transcript
     from ..planning.changes import Change
+    from ..server.ways import WayCost
 
 DESCRIPTION = "Show the plan of a compaction without running it: each edit, and why."
 
@@ -153,7 +155,9 @@ def _planned(options: argparse.Namespace) -> tuple[Previewed, dict[str, Any], It
     transcript = sendable(options, writes=False)
     found = preview(options, transcript, summarizer=summarizer(options), policy=policy(options))
     report = json.loads(found.plan.to_json()) | {"changes": [asdict(change) for change in found.changes]}
-    explained = _explained(found, transcript) if options.explain else ()
+    explained: Iterator[str] | tuple[str, ...] = ()
+    if options.explain:
+        explained, report["ways"] = _explained(found, transcript), [_way(way) for way in found.ways]
     summary = _summary(found) if options.summary else ()
     if options.summary:
         report["summary"] = found.summary
@@ -277,14 +281,20 @@ def _given(options: argparse.Namespace) -> str:
     return "".join([*words, " --whole"] if options.whole else words)
 
 
+def _way(way: WayCost) -> dict[str, Any]:
+    """Return the cost of a way for JSON, which has no word for what is unknown but null."""
+    found = asdict(way) | {"pays": way.pays}
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found.items()}
+
+
 def _explained(found: Previewed, transcript: Transcript) -> Iterator[str]:
     """Yield the terms of the budget and of the money."""
-    cm, system, tools = found.cm, transcript.system, transcript.tools
-    budget = replace(cm.budget(system=system, tools=tools), source=found.next_prompt.source)
+    cm = found.cm
+    budget = replace(cm.budget(system=transcript.system, tools=transcript.tools), source=found.next_prompt.source)
     yield ""
     if found.plan.savings:
         yield str(found.plan.savings).splitlines()[1].strip()
     yield f"counted by     {cm.counter.explain()}"
     yield budget.explain(found.next_prompt.terms.messages, max(found.next_prompt.terms.beyond, 0))
-    for way in cm.ways(transcript.messages, system=system, tools=tools):
+    for way in found.ways:
         yield f"{'compacted':14} {way}"

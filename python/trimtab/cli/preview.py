@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..messages.types import Message, Transcript
     from ..planning.changes import Change
     from ..planning.plan import Plan
+    from ..server.ways import WayCost
     from ..session.compactor import Compactor
 
 
@@ -64,6 +65,7 @@ class Previewed:
         contents: what fills the session.
         summary: the text of the summarizer; None if no message is summarized.
         author: its author; None without one.
+        ways: what a compaction costs in each way, where the options ask to explain.
     """
 
     cm: Compactor
@@ -75,6 +77,7 @@ class Previewed:
     contents: Contents
     summary: str | None = None
     author: str | None = None
+    ways: tuple[WayCost, ...] = ()
 
 
 def preview(options: argparse.Namespace, found: Transcript, **settings: Any) -> Previewed:
@@ -85,20 +88,20 @@ def preview(options: argparse.Namespace, found: Transcript, **settings: Any) -> 
 
     cm = compactor(options, found, archive=Preview(), **settings)
     next_prompt = NextPrompt.of(options, found, cm)
+    beside: dict[str, Any] = {"system": found.system, "tools": found.tools}
     with Progress("planning"):
-        request = {"system": found.system, "tools": found.tools, **target(options)}
-        plan, contents = (
-            cm.plan(found.messages, **request, span=span(options)),
-            Contents.of(found.messages, cm.counter, found.provider),
-        )
+        plan = cm.plan(found.messages, **beside, **target(options), span=span(options))
+        # Before the compaction: behind it, the session's list is what was made.
+        ways = cm.ways(found.messages, **beside) if getattr(options, "explain", False) else ()
+        contents = Contents.of(found.messages, cm.counter, found.provider)
         made, after, summary, author = contents.ledger, next_prompt.tokens, None, None
         if plan.edits:
             said = getattr(options, "instructions", None)
-            result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan, instructions=said)
+            result = cm.compact(found.messages, **beside, plan=plan, instructions=said)
             savings = result.plan.savings and result.plan.savings.made(result.saved)
             plan = replace(result.plan, tokens_after=result.tokens_after, savings=savings)
             summary, author = result.summary, result.summarizer
-            after = cm.size(result.messages, system=found.system, tools=found.tools).prompt
+            after = cm.size(result.messages, **beside).prompt
             made = scan(result.messages, cm.counter, found.provider)
         edits, stay = changes(plan, contents, made), stays(plan, contents, cm.policy.prune)
-        return Previewed(cm, next_prompt, plan, after, edits, stay, contents, summary, author)
+        return Previewed(cm, next_prompt, plan, after, edits, stay, contents, summary, author, ways)

@@ -56,6 +56,7 @@ def test_explain_names_the_tokens_of_the_head_and_the_money_is_theirs(given: tup
     before, after, gone, behind = (int(number.replace(",", "")) for number in (*head.groups(), *leave.groups()))
     assert before - after == gone
     assert behind <= after
+    assert re.findall(r"^compacted +(.*?)  ", planned, re.MULTILINE)[:2] == ["here, offline", "here, by a model"]
     saves = json.loads(run("plan", EXAMPLE, *given, "--json").stdout)["savings"]
     assert (saves["gain"], saves["rewrite"]) == (gone, behind)
 
