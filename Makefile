@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel wheels reproducible release-check test-musl check-crates check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check fields record nightly lint-bare slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel wheels reproducible release-check try-wheels test-musl check-crates check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check fields record nightly lint-bare slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -61,6 +61,9 @@ wheel: .venv/dev ## build the release wheel into dist/
 
 wheels: .venv/packaging ## build and check every wheel that this machine can build, and the source distribution
 	@.venv/packaging/bin/python tools/wheels.py $(ARGS)
+
+try-wheels: .venv/dev # the wheel in dist/ in each Python of the machine, and in a root without compilers
+	@$(BIN)/python tools/try_wheels.py $(ARGS)
 
 test-musl: .venv/packaging .venv/checked # the musl wheel in a CPython that zig builds against musl; root, on Debian
 	@.venv/packaging/bin/python tools/musl.py
