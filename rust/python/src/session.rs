@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use trimtab_core::claude_code::Entries;
-use trimtab_core::codex::Items;
+use trimtab_core::log::{self, Format};
 use trimtab_core::ongoing::Ongoing;
 use trimtab_core::session::{Billed, Charge, Lines, Place, Prompt, Stop, Time, Tokens};
 use trimtab_core::shape::Provider;
@@ -27,11 +25,7 @@ impl SessionLines {
     #[new]
     #[pyo3(signature = (format, *, whole))]
     fn new(format: &str, whole: bool) -> PyResult<Self> {
-        let lines = match format {
-            "claude_code" => Lines::of(Entries::new(whole)),
-            "codex" => Lines::of(Items::new(whole)),
-            _ => return Err(PyValueError::new_err(format!("unknown format {format:?}: known are claude_code, codex"))),
-        };
+        let lines = Format::named(format).map_err(to_py)?.lines(whole);
         Ok(Self(Ongoing::new("reader", lines)))
     }
 
@@ -79,6 +73,27 @@ pub struct SessionPrompt(Prompt);
 
 #[pymethods]
 impl SessionPrompt {
+    /// The prompt of a whole file and its number of lines, by the format of the first or by this one. None where its lines have to be taken: at
+    /// one that is no object alone, or of another format.
+    #[staticmethod]
+    #[pyo3(signature = (text, format=None))]
+    fn of(py: Python<'_>, text: &[u8], format: Option<&str>) -> PyResult<Option<(Self, u64)>> {
+        let format = format.map(Format::named).transpose().map_err(to_py)?;
+        Ok(released(py, || log::read(text, format))?.map(|(prompt, lines)| (Self(prompt), lines)))
+    }
+
+    /// The format.
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.0.format
+    }
+
+    /// The last model; empty for none.
+    #[getter]
+    fn model<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        string(py, &self.0.model)
+    }
+
     /// Of each billed call: the number of messages and of compactions in front of it, whether these messages were its prompt,
     /// its model, its time in seconds since 1970 or as the file has it, and its tokens (input, output, cache reads and
     /// writes, those kept for an hour) or the usages of its lines as JSON.

@@ -20,7 +20,7 @@ from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Kind, Role
-from trimtab.formats import LOGS, scan_list, scan_log
+from trimtab.formats import LOGS, Log, scan_list
 from trimtab.policies import POLICIES
 
 arrow = trimtab.arrow
@@ -177,29 +177,36 @@ def test_which_lists_are_counted_without_objects() -> None:
 @pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
 def test_a_log_is_counted_without_objects_only_where_read_repairs_nothing(text: bytes) -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
-    log = scan_log(text, counter=lambda _: counter)
-    if log:
-        said, ledger = log
+    log = Log.of(text)
+    ledger = log and log.ledger(counter)
+    if log and ledger:
         found = trimtab.read(text)
         assert not found.repaired
-        assert (said.format, said.model, said.skipped, said.lines) == (
-            found.format,
-            found.model,
-            found.skipped,
-            found.lines,
+        assert (
+            replace(found, messages=[], usage=[], left_out={}, window=None, default_window=None, system=None)
+            == log.found
         )
         same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
         assert (ledger.provider, ledger.digests) == (same.provider, same.digests)
         assert ledger.per_message.tolist() == same.per_message.tolist()
-    assert scan_log(text, counter=lambda _: None) is None
+
+
+@pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
+def test_a_log_that_the_core_has_read_is_what_read_returns(text: bytes) -> None:
+    if log := Log.of(text):
+        assert log.read() == trimtab.read(text)
+        assert Log.of(text, log.found.format).read() == log.read()  # type: ignore[union-attr]
+        in_lines = Log.of_lines(text)
+        assert in_lines is None or (in_lines.found, in_lines.read()) == (log.found, log.read())
 
 
 def test_which_logs_are_counted_without_objects() -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
-    scanned = {text: scan_log(text, counter=lambda _: counter) for text in [*FILES, *DAMAGED]}
-    formats = {log[0].format for log in scanned.values() if log}
-    assert formats == {"claude_code", "codex"}
-    assert scan_log(HALF, counter=lambda _: counter) is None
+    logs = [log for log in map(Log.of, [*FILES, *DAMAGED]) if log and log.ledger(counter)]
+    assert {log.found.format for log in logs} == {"claude_code", "codex"}
+    assert {log.found.format for log in map(Log.of_lines, FILES) if log} == {"claude_code", "codex"}
+    half = Log.of(HALF)
+    assert half is None or half.ledger(counter) is None
 
 
 TEXTS = [dumped([ASK, SAY]).decode(), None, "no session", dumped([SAY]).decode()]

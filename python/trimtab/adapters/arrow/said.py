@@ -7,8 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ... import _core
 from ...counting.counter import Counter
 from ...counting.truncate import truncate
@@ -61,9 +59,6 @@ TRUNCATED: Columns = {**SHORTER, **ERROR}
 TARGETS = ("target_tokens", "target_share")
 """Options of a compaction that are no settings."""
 
-OF_TOOLS = np.array([kind in {Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT} for kind in Kind])
-"""Whether rows belong to a tool, by kind."""
-
 
 def transcript_of(value: bytes | list[Any], format: str | None) -> Transcript:
     """Return a row as a session: its text is read, messages are taken as they are."""
@@ -90,14 +85,10 @@ def described(found: Transcript, model: str | Model | None) -> dict[str, Any]:
 def counted(ledger: Ledger) -> dict[str, Any]:
     """Return a session's tokens, in all, by kind and by tool; those of a tool are its calls' and its results'."""
     _, overhead, tokens = ledger.sums()
-    names, of = ledger.names
-    used = OF_TOOLS[ledger.kind]
-    sums = np.bincount(of[used], ledger.tokens[used], len(names)).astype(int).tolist()
-    of_tools = {names[number]: sums[number] for number in np.unique(of[used]).tolist()}
     return {
         "tokens": ledger.total,
         "tokens_by_kind": by_kind(tokens, overhead),
-        "tokens_by_tool": [{"tool": name, "tokens": of_tools[name]} for name in sorted(of_tools)],
+        "tokens_by_tool": [{"tool": name, "tokens": of} for name, of in ledger.by_tool()],
     }
 
 

@@ -8,14 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ... import _core
 from ...ledger.columns import Kind, Role
 from ..arrow import said
 from ..arrow.columns import batch, fields
 from .job import name_of, to_disk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from ...ledger.columns import Ledger
     from ..arrow.columns import Columns
@@ -51,6 +54,8 @@ ROLES = [role.name.lower() for role in Role]
 KINDS = [*(kind.name.lower() for kind in Kind), "overhead"]
 """Names of the numbers in a ledger's columns; what a message costs beside its blocks is ``overhead``."""
 
+NAMES = pa.dictionary(pa.int32(), pa.string())
+
 FLUSHED, ROW, PROBLEM = 16 << 20, 2_000, 400
 """Bytes of rows that are held before they are written; about those of a row beside its texts, and of a problem."""
 
@@ -75,7 +80,7 @@ class PartFiles:
         self._columns = {self._main: ROWS[verb], "messages": MESSAGES, "quarantine": QUARANTINE}
         self._folder, self._name = folder, name_of(part)
         self._drafts = {table: work / f"{table}-{self._name}" for table in self._tables}
-        self._writers = {table: pq.ParquetWriter(path, self._schema(table)) for table, path in self._drafts.items()}
+        self._writers = {table: self._writer(table) for table in self._tables}
         self._held: dict[str, list[dict[str, Any]]] = {self._main: [], "quarantine": []}
         self._blocks = Blocks()
         self._size = self.rows = self.bad = self.places = self.tokens = 0
@@ -130,12 +135,20 @@ class PartFiles:
                 self._writers[table].write_batch(pa.record_batch(batch(columns, held)))
             rows.clear()
         if self._blocks.places:
-            self._writers["messages"].write_table(self._blocks.table().cast(self._schema("messages")))
+            self._writers["messages"].write_table(self._blocks.table(self._schema("messages")))
             self._blocks = Blocks()
         self._size = 0
 
+    def _writer(self, table: str) -> pq.ParquetWriter:
+        # Dictionaries are how names of blocks are written, no type that a reader is told of.
+        is_told = table != "messages"
+        return pq.ParquetWriter(self._drafts[table], self._schema(table), store_schema=is_told)
+
     def _schema(self, table: str) -> pa.Schema:
-        return pa.schema([pa.field(field) for field in fields(self._columns[table])])
+        told = [pa.field(field) for field in fields(self._columns[table])]
+        if table == "messages":
+            told = [field.with_type(NAMES) if field.type == pa.string() else field for field in told]
+        return pa.schema(told)
 
 
 class Blocks:
@@ -143,43 +156,32 @@ class Blocks:
 
     def __init__(self) -> None:
         """Begin with no session."""
-        self.places: list[tuple[str, int, int]] = []
-        self._names: list[str | None] = [None]
-        self._columns: list[list[Any]] = [[], [], [], [], []]
+        self.places: list[tuple[str, int]] = []
+        self._columns = _core.Blocks()
 
     def add(self, path: str, row: int, ledger: Ledger) -> None:
         """Add a session's blocks."""
-        owner, kind, tokens = ledger.owner, ledger.kind, ledger.tokens
-        messages = np.arange(len(ledger), dtype=np.uint32)
-        over = ledger.per_message - np.bincount(owner, tokens, len(ledger)).astype(np.uint32)
-        names, of = ledger.names
-        tool = np.where(said.OF_TOOLS[kind], of + len(self._names), 0)
-        self._names += names
-        index = np.concatenate([owner, messages])
-        order = np.argsort(index, kind="stable")
-        made = (
-            index,
-            ledger.role[index],
-            np.concatenate([kind, np.full(len(ledger), len(Kind), np.uint8)]),
-            np.concatenate([tool, np.zeros(len(ledger), tool.dtype)]),
-            np.concatenate([tokens, over]),
-        )
-        for column, values in zip(self._columns, made, strict=True):
-            column.append(values[order])
-        self.places.append((path, row, len(index)))
+        self._columns.add(ledger)
+        self.places.append((path, row))
 
-    def table(self) -> pa.Table:
+    def table(self, schema: pa.Schema) -> pa.Table:
         """Return the blocks of all sessions."""
-        paths, rows, lengths = zip(*self.places, strict=True)
-        of = np.repeat(np.arange(len(lengths)), lengths)
-        index, role, kind, tool, tokens = map(np.concatenate, self._columns)
-        columns = {
-            "path": pa.array(paths, pa.string()).take(pa.array(of)),
-            "row": pa.array(np.array(rows, np.uint64)[of]),
-            "index": pa.array(index),
-            "role": pa.array(ROLES).take(pa.array(role)),
-            "kind": pa.array(KINDS).take(pa.array(kind)),
-            "tool": pa.array(self._names, pa.string()).take(pa.array(tool)),
-            "tokens": pa.array(tokens),
-        }
-        return pa.table(columns)
+        lengths, index, role, kind, tool, tokens, tools = self._columns.columns()
+        paths, rows = zip(*self.places, strict=True)
+        columns = [
+            _named(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths), paths),
+            np.repeat(np.array(rows, np.uint64), lengths),
+            index,
+            _named(role, ROLES),
+            _named(kind, KINDS),
+            _named(tool, tools, tool < 0),
+            tokens,
+        ]
+        return pa.Table.from_arrays([pa.array(column) for column in columns], schema=schema)
+
+
+def _named(numbers: NDArray[Any], names: Sequence[str], unnamed: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return names by their numbers; null where there is none."""
+    return pa.DictionaryArray.from_arrays(
+        pa.array(numbers.astype(np.int32), mask=unnamed), pa.array(names, pa.string())
+    )

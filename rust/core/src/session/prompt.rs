@@ -16,6 +16,8 @@ use crate::shape::Provider;
 /// The next prompt of a session file: facts about its messages, and these as JSON from the file's bytes.
 #[derive(Debug)]
 pub struct Prompt {
+    /// The file's format.
+    pub format: &'static str,
     /// What its calls were billed.
     pub charges: Vec<Charge>,
     /// Positions behind the messages that each compaction replaced.
@@ -76,7 +78,7 @@ impl Prompt {
         counter: Counter,
         provider: Provider,
     ) -> Result<Option<Ledger>, Error> {
-        let text = self.write(0..self.messages(), pieces)?;
+        let text = self.writer.write_lines(pieces)?; // a list would be looked at twice, for what else it may be
         if has_lone_surrogate(&text) {
             return Ok(None);
         }
