@@ -14,10 +14,7 @@ from ...errors import PlanError
 from ...formats import read
 from ...ledger.columns import Kind, Role, by_kind
 from ...messages.types import Transcript
-from ...session.compactor import Compactor
-from ...validity.repair import repair
 from ...validity.validate import validate
-from .unkept import Unkept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +108,9 @@ def compacted(
     found: Transcript, model: str | Model | None, targets: dict[str, Any], settings: dict[str, Any]
 ) -> dict[str, Any]:
     """Return a session compacted, with the plan."""
+    from ...session.compactor import Compactor  # noqa: PLC0415 - 150 ms, for this verb alone
+    from .unkept import Unkept  # noqa: PLC0415
+
     with Compactor(model_of(found, model), **{"provider": found.provider, "archive": Unkept(), **settings}) as cm:
         done = cm.compact(found.messages, system=found.system, tools=found.tools, **targets)
     return {
@@ -124,6 +124,8 @@ def compacted(
 
 def repaired(found: Transcript, model: str | Model | None, *, in_flight: bool) -> dict[str, Any]:
     """Return a session as its provider accepts it, with the changes."""
+    from ...validity.repair import repair  # noqa: PLC0415 - for this verb alone
+
     of = model or found.model
     done = repair(found.messages, provider=found.provider, model=of, in_flight=in_flight)
     changes = [{"index": one.index, "code": one.code, "id": one.id} for one in [*found.repaired, *done.changes]]
@@ -181,6 +183,8 @@ def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def check_settings(settings: dict[str, Any], model: str | Model | None, targets: dict[str, Any]) -> None:
     """Raise what is wrong with the settings of every row."""
+    from ...session.compactor import Compactor  # noqa: PLC0415 - as above
+
     one = [{"role": "user", "content": "a"}]
     with Compactor(model or "claude-sonnet-5-5", **settings) as cm, suppress(PlanError):  # there is nothing to compact
         cm.plan(one, **targets)

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 from ... import _core
 from ...ledger.columns import Kind, Role
 from ..arrow import said
-from ..arrow.columns import batch, fields
+from ..arrow.columns import array, batch, fields
 from .job import name_of, to_disk
+from .task import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,9 +47,6 @@ MESSAGES: Columns = {
     "tokens": "uint32",
 }
 QUARANTINE: Columns = {**PLACE, "line": "uint64", "offset": "uint64", "reason": "utf8", "is_read": "bool"}
-
-TABLES = dict.fromkeys(ROWS, ("quarantine", "messages", "sessions")) | {"truncate": ("quarantine", "texts")}
-"""Folders of each verb's tables; a part is done when its file of the last one stands."""
 
 ROLES = [role.name.lower() for role in Role]
 KINDS = [*(kind.name.lower() for kind in Kind), "overhead"]
@@ -170,18 +168,25 @@ class Blocks:
         paths, rows = zip(*self.places, strict=True)
         columns = [
             _named(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths), paths),
-            np.repeat(np.array(rows, np.uint64), lengths),
-            index,
-            _named(role, ROLES),
-            _named(kind, KINDS),
-            _named(tool, tools, tool < 0),
-            tokens,
+            _array(np.repeat(np.array(rows, np.uint64), lengths), pa.uint64()),
+            _array(index, pa.uint32()),
+            _named(role.astype(np.int32), ROLES),
+            _named(kind.astype(np.int32), KINDS),
+            _named(tool, tools),
+            _array(tokens, pa.uint32()),
         ]
-        return pa.Table.from_arrays([pa.array(column) for column in columns], schema=schema)
+        return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _named(numbers: NDArray[Any], names: Sequence[str], unnamed: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return names by their numbers; null where there is none."""
-    return pa.DictionaryArray.from_arrays(
-        pa.array(numbers.astype(np.int32), mask=unnamed), pa.array(names, pa.string())
-    )
+def _named(numbers: NDArray[np.int32], names: Sequence[str]) -> pa.Array:
+    """Return names by their numbers; null where the number is -1."""
+    return pa.DictionaryArray.from_arrays(_array(numbers, pa.int32(), numbers >= 0), pa.array(array(names, "utf8")))
+
+
+def _array(numbers: NDArray[Any], kind: pa.DataType, known: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return numbers as an array, of which some are ``known``.
+
+    ``pyarrow.array`` would import pandas, where it is installed, for 0.3 s.
+    """
+    bits = None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(numbers), [bits, pa.py_buffer(numbers)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +15,7 @@ from ...models.model import Model
 from ...validity.validate import rules_of
 from ..arrow import said
 from .inputs import FileSlice, holds_rows
-from .tables import ROWS, PartFiles
+from .tables import PartFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,38 +24,13 @@ if TYPE_CHECKING:
     from ...ledger.columns import Ledger
     from ...messages.types import Transcript
     from ...validity.validate import Rules
-
-VERBS = tuple(ROWS)
-"""Names of the things that a job can do with its rows."""
+    from .task import Task
 
 UNCHANGED = ("count", "validate")
 """The verbs that need no messages, only what they cost."""
 
 AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
 """Rows of a table that are read at a time, and their bytes, about: each may be a session of megabytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The settings that decide what is said of each row; they go to the workers.
-
-    Attributes:
-        verb: one of ``VERBS``.
-        folder: of the output.
-        work: folder of files in work.
-        column: the column or field that has the session or text; None if there is one alone.
-        model: the model to count for; None takes the session's own.
-        format: the format of all sessions; None detects it.
-        options: the verb's own.
-    """
-
-    verb: str
-    folder: str
-    work: str
-    column: str | None
-    model: str | None
-    format: str | None
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 class InputRow(NamedTuple):
@@ -134,28 +108,31 @@ class Worker:
                 raise ValueError("a list, no text")
             return self._shortened(row.value), None
         in_flight = task.options.get("in_flight", False)
-        found, ledger = self._read(row)
+        found, ledger, is_log = self._read(row)
         answer = said.described(found, self._model) | ({} if ledger is None else said.counted(ledger))
-        if ledger is not None and not found.messages:
+        if is_log and ledger is not None and not ledger.surrogates():
             rules = self._rules(task.model or found.model, in_flight)
             answer |= {"messages": len(ledger), **said.judged(ledger, rules)}
         else:
-            answer |= said.validated(found, self._model, in_flight=in_flight) | self._changed(found)
+            answer |= said.validated(found, self._model, in_flight=in_flight)
+        answer |= self._changed(found)
         for place in found.skipped:
             files.spoil({"path": row.path, "row": row.row, **_place(row, place.line, place.offset), **_why(place)})
         return answer, ledger
 
-    def _read(self, row: InputRow) -> tuple[Transcript, Ledger | None]:
-        """Return a row's session and its tokens by block; without messages where nothing needs them."""
+    def _read(self, row: InputRow) -> tuple[Transcript, Ledger | None, bool]:
+        """Return a row's session, without messages where nothing needs them, its tokens by block, and whether the core
+        read it as a log.
+        """
         task, log = self._task, row.log
         if isinstance(row.value, bytes) and (log is None or task.format not in (None, log.found.format)):
             log = Log.of(row.value, task.format)
         if log and task.verb in UNCHANGED and (counter := self._counter_of(log.found)):
             ledger = log.ledger(counter)
             if ledger is not None:
-                return log.found, ledger
+                return log.found, ledger, True
         found = log.read() if log else said.transcript_of(row.value or b"", task.format)
-        return found, self._ledger(found)
+        return found, self._ledger(found), log is not None
 
     def _counter_of(self, found: Transcript) -> Counter | None:
         """Return what counts a session; None where no model is known and the verb needs none.
