@@ -225,8 +225,8 @@ class Log:
             return None
         return None if ledger is None or Rules().problems(ledger) else ledger
 
-    def read(self) -> Transcript:
-        """Return what the function ``read`` returns.
+    def read(self, *, is_accepted: bool = False) -> Transcript:
+        """Return what the function ``read`` returns; ``is_accepted`` where ``ledger`` has shown nothing to repair.
 
         Raises:
             MessageError: the file has no messages.
@@ -235,7 +235,7 @@ class Log:
         transcript = built.transcript(self.found.format, self._prompt.records.skipped, self.found.lines)
         if not transcript.messages:
             raise _no_messages(transcript, self._prompt.records.file, is_list=False, has_values=True)
-        return _repaired(transcript)
+        return transcript if is_accepted else _repaired(transcript)
 
 
 def _detect(records: Iterable[FileRecord]) -> str:

@@ -188,6 +188,22 @@ def rules_of(options: RequestOptions) -> Rules:
     Raises:
         TypeError: an option is unknown; names the valid ones.
     """
+    model = options.get("model")
+    if options.keys() <= _PLAIN and (model is None or isinstance(model, str)):
+        return _plain_rules(model, options.get("in_flight", False))
+    return _rules(options)
+
+
+_PLAIN = {"model", "in_flight"}
+"""The options of most calls."""
+
+
+@lru_cache(64)
+def _plain_rules(model: str | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cached
+    return _rules({"model": model, "in_flight": in_flight})
+
+
+def _rules(options: RequestOptions) -> Rules:
     known = RequestOptions.__annotations__
     if unknown := options.keys() - known.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}, known are {', '.join(known)}")

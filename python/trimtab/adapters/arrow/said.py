@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
@@ -19,6 +19,7 @@ from ...validity.validate import validate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...compaction.result import Compaction
     from ...counting.truncate import Category
     from ...ledger.columns import Ledger
     from ...models.model import Model
@@ -52,6 +53,9 @@ VALIDATED: Columns = {**SESSION, **PROBLEMS, **ERROR}
 COMPACTED: Columns = {**SESSION, **SMALLER, **ERROR}
 REPAIRED: Columns = {**SESSION, **MENDED, **ERROR}
 TRUNCATED: Columns = {**SHORTER, **ERROR}
+
+KEPT = 64
+"""Compactors that are kept for the next sessions: a model and provider each."""
 
 TARGETS = ("target_tokens", "target_share")
 """Options of a compaction that are no settings."""
@@ -104,15 +108,32 @@ def _listed(problems: list[Problem]) -> dict[str, Any]:
     return {"problems": [{name: getattr(one, name) for name in one.__slots__} for one in problems]}
 
 
-def compacted(
-    found: Transcript, model: str | Model | None, targets: dict[str, Any], settings: dict[str, Any]
-) -> dict[str, Any]:
-    """Return a session compacted, with the plan."""
+def compacting(
+    model: str | Model | None, targets: dict[str, Any], settings: dict[str, Any]
+) -> Callable[[Transcript], dict[str, Any]]:
+    """Return what compacts a session, with the plan; each is one of the Compactor of its model and provider."""
     from ...session.compactor import Compactor  # noqa: PLC0415 - 150 ms, for this verb alone
     from .unkept import Unkept  # noqa: PLC0415
 
-    with Compactor(model_of(found, model), **{"provider": found.provider, "archive": Unkept(), **settings}) as cm:
-        done = cm.compact(found.messages, system=found.system, tools=found.tools, **targets)
+    def made(of: str | Model, provider: str) -> Compactor:
+        return Compactor(of, **{"provider": provider, "archive": Unkept(), **settings})
+
+    @lru_cache(KEPT)
+    def shared(named: str | None, provider: str) -> Compactor:
+        return made(model or named or "", provider)
+
+    def work(found: Transcript) -> dict[str, Any]:
+        of, call = model_of(found, model), {"system": found.system, "tools": found.tools, **targets}
+        if "archive" in settings:  # which is opened and closed for the row
+            with made(of, found.provider) as own:
+                return _smaller(own.compact(found.messages, **call))
+        named = None if model else found.model
+        return _smaller(shared(named, found.provider).session().compact(found.messages, **call))
+
+    return work
+
+
+def _smaller(done: Compaction[Any]) -> dict[str, Any]:
     return {
         "compacted": as_json(done.messages),
         "tokens_before": done.tokens_before,

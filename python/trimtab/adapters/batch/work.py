@@ -65,6 +65,8 @@ class Worker:
         self._model = task.model and Model.named(task.model)  # a name is looked up once, not for each row
         self._counter, self._rules = cache(Counter.for_model), cache(_rules)
         self._named: Counter | None = None  # the named model's: to look it up takes a hash of all of the model
+        targets = said.parted(task.options)
+        self._compacted = said.compacting(self._model, *targets) if task.verb == "compact" else None
         self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
 
     def __call__(self, part: int, units: str) -> str:
@@ -121,16 +123,17 @@ class Worker:
         return answer, ledger
 
     def _read(self, row: InputRow) -> tuple[Transcript, Ledger | None, bool]:
-        """Return a row's session, without messages where nothing needs them, its tokens by block, and whether the core
-        read it as a log.
+        """Return a row's session, its tokens by block, and whether the core read it as a log.
+
+        There are no messages where nothing needs them.
         """
         task, log = self._task, row.log
         if isinstance(row.value, bytes) and (log is None or task.format not in (None, log.found.format)):
             log = Log.of(row.value, task.format)
-        if log and task.verb in UNCHANGED and (counter := self._counter_of(log.found)):
+        if log and (counter := self._counter_of(log.found)):
             ledger = log.ledger(counter)
             if ledger is not None:
-                return log.found, ledger, True
+                return (log.found if task.verb in UNCHANGED else log.read(is_accepted=True)), ledger, True
         found = log.read() if log else said.transcript_of(row.value or b"", task.format)
         return found, self._ledger(found), log is not None
 
@@ -155,8 +158,8 @@ class Worker:
     def _changed(self, found: Transcript) -> dict[str, Any]:
         """Return the session as the verb changes it."""
         task = self._task
-        if task.verb == "compact":
-            return said.compacted(found, self._model, *said.parted(task.options))
+        if self._compacted:
+            return self._compacted(found)
         if task.verb == "repair":
             return said.repaired(found, self._model, in_flight=task.options.get("in_flight", False))
         return {}
