@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
 
 from .. import _core
 from ..errors import MessageError
+from ..ledger.columns import Kind
 from ..messages.surrogates import CODE
 from ..messages.types import Transcript
 from ..validity.repair import run_steps
@@ -97,6 +98,9 @@ _MODULES = (
 
 EXAMPLE = Path(__file__).with_name("example.jsonl")
 """A session of Claude Code, of this project's own text, that comes with the package."""
+
+BARE = "thinking_last"
+"""The problem of a log that was cut off behind thinking."""
 
 HEAD = 100
 """Entries of a file from which ``is_log`` decides."""
@@ -217,10 +221,27 @@ class Log:
         skipped.sort(key=lambda skip: skip.offset)
         return cls(Transcript([], provider, name, model=model, skipped=skipped, lines=prompt.records.lines), prompt)
 
+    @property
+    def messages(self) -> int:
+        """The number of messages in the file."""
+        return self._prompt.found.messages()
+
     def ledger(self, counter: _core.Counter) -> _core.Ledger | None:
-        """Return the ledger of a log that is not repaired; None of one that is, or of which ``read`` alone can tell."""
+        """Return the ledger of what ``read`` returns; None where only ``read`` can tell.
+
+        It has a message less than the file where a log was cut off behind thinking, which is what most repairs are.
+        """
         try:
             ledger = self._prompt.ledger(counter, self.found.provider)
+            problems = Rules().problems(ledger) if ledger is not None else []
+            if ledger is None or not problems:
+                return ledger
+            last = self.messages - 1
+            if last < 1 or any(found.code != BARE or found.index != last for found in problems):
+                return None
+            if (ledger.kind[int(ledger.first[last]) :] != Kind.THINKING).any():
+                return None
+            ledger = self._prompt.ledger(counter, self.found.provider, last)
         except MessageError:
             return None
         return None if ledger is None or Rules().problems(ledger) else ledger

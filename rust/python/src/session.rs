@@ -160,23 +160,25 @@ impl SessionPrompt {
         released(py, || self.0.write(start..stop, &pieces))
     }
 
-    /// The ledger of all messages, in the provider's shape; `pieces` as in write. None where only objects can tell what they
+    /// The ledger of the first `messages`, by default of all, in the provider's shape; `pieces` as in write. None where only objects can tell what they
     /// are: one has half a character alone, or is nested too deeply.
     ///
     /// Raises:
     ///     ValueError: as write; or a value is no message, args are what, path, index and hint.
     ///     OverflowError: more rows or tokens than a uint32 can name.
-    #[pyo3(signature = (pieces, *, counter, provider))]
+    #[pyo3(signature = (pieces, *, counter, provider, messages=None))]
     fn ledger(
         &self,
         py: Python<'_>,
         pieces: Vec<(u64, Bound<'_, PyBytes>)>,
         counter: &Bound<'_, Counter>,
         provider: &str,
+        messages: Option<usize>,
     ) -> PyResult<Option<Ledger>> {
         let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (*at, piece.as_bytes())).collect();
         let (provider, counts) = (Provider::named(provider).map_err(to_py)?, counter.get().0);
-        let ledger = released(py, || self.0.ledger(&pieces, counts, provider))?;
+        let messages = messages.unwrap_or(usize::MAX).min(self.0.messages());
+        let ledger = released(py, || self.0.ledger(&pieces, counts, provider, messages))?;
         let settings = &counter.get().2;
         Ok(ledger.map(|columns| Ledger {
             columns: Arc::new(columns),

@@ -175,20 +175,37 @@ def test_which_lists_are_counted_without_objects() -> None:
 
 
 @pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
-def test_a_log_is_counted_without_objects_only_where_read_repairs_nothing(text: bytes) -> None:
+def test_a_log_is_counted_without_objects_as_read_returns_it(text: bytes) -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
     log = Log.of(text)
     ledger = log and log.ledger(counter)
     if log and ledger:
         found = trimtab.read(text)
-        assert not found.repaired
-        assert (
-            replace(found, messages=[], usage=[], left_out={}, window=None, default_window=None, system=None)
-            == log.found
-        )
+        assert len(ledger) == log.messages - bool(found.repaired)
+        plain = replace(found, messages=[], usage=[], left_out={}, system=None, repaired=[])
+        assert replace(plain, window=None, default_window=None) == log.found
         same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
         assert (ledger.provider, ledger.digests) == (same.provider, same.digests)
         assert ledger.per_message.tolist() == same.per_message.tolist()
+
+
+def test_a_log_that_ends_with_thinking_is_counted_without_it() -> None:
+    counter, ends = trimtab.Counter.for_model(CLAUDE), 0
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    lines = trimtab.formats.EXAMPLE.read_bytes().splitlines()
+    for n, value in enumerate(map(json.loads, lines)):
+        if value["type"] != "assistant":
+            continue
+        value["message"] |= {"content": [thought], "id": "last"}
+        cut = b"\n".join([*lines[:n], json.dumps(value).encode()])
+        log, found = Log.of(cut), trimtab.read(cut)
+        ledger = log and log.ledger(counter)
+        if log and ledger and found.repaired:
+            same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
+            assert (ledger.digests, ledger.total) == (same.digests, same.total)
+            assert log.read(is_accepted=len(ledger) == log.messages) == found
+            ends += 1
+    assert ends > 10
 
 
 @pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])

@@ -133,7 +133,8 @@ class Worker:
         if log and (counter := self._counter_of(log.found)):
             ledger = log.ledger(counter)
             if ledger is not None:
-                return (log.found if task.verb in UNCHANGED else log.read(is_accepted=True)), ledger, True
+                is_whole = len(ledger) == log.messages
+                return (log.found if task.verb in UNCHANGED else log.read(is_accepted=is_whole)), ledger, True
         found = log.read() if log else said.transcript_of(row.value or b"", task.format)
         return found, self._ledger(found), log is not None
 

@@ -64,7 +64,7 @@ impl Prompt {
         self.writer.write(which, pieces)
     }
 
-    /// The ledger of all messages, which a provider's shape reads; `pieces` as in [`Self::write`].
+    /// The ledger of the first `messages`, which a provider's shape reads; `pieces` as in [`Self::write`].
     ///
     /// `None` where the messages are not what their JSON says: one has half a character alone, or is nested too deeply.
     ///
@@ -77,14 +77,15 @@ impl Prompt {
         pieces: &[(u64, &[u8])],
         counter: Counter,
         provider: Provider,
+        messages: usize,
     ) -> Result<Option<Ledger>, Error> {
-        let text = self.writer.write_lines(pieces)?; // a list would be looked at twice, for what else it may be
+        let text = self.writer.write_lines(0..messages, pieces)?; // a list would be looked at twice, for what else it may be
         if has_lone_surrogate(&text) {
             return Ok(None);
         }
         let mut reader = Reader::new(counter, Some(provider));
         reader.push(text.as_bytes())?;
         let reading = reader.finish()?;
-        Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == self.messages()))
+        Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == messages))
     }
 }

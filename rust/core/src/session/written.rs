@@ -93,8 +93,8 @@ impl Writer {
     }
 
     /// A line each.
-    pub fn write_lines(&self, pieces: &[(u64, &[u8])]) -> Result<String, Error> {
-        self.join_messages(0..self.messages(), pieces, ["", "\n", ""])
+    pub fn write_lines(&self, which: Range<usize>, pieces: &[(u64, &[u8])]) -> Result<String, Error> {
+        self.join_messages(which, pieces, ["", "\n", ""])
     }
 
     fn join_messages(
