@@ -17,6 +17,7 @@ __all__ = [
     "PRUNED",
     "SIMD",
     "AddedTokens",
+    "Blocks",
     "Counter",
     "IncrementalCounter",
     "Ledger",

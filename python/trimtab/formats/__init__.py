@@ -51,8 +51,8 @@ __all__ = [
     "EXAMPLE",
     "FORMATS",
     "LOGS",
+    "AgentLog",
     "Counted",
-    "Log",
     "Scanned",
     "Summed",
     "begins_with_messages",
@@ -186,7 +186,7 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool | Lit
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class AgentLog:
     """An agent's log whose lines the core has read; no object is made of a message.
 
     Attributes:

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::ledger::{Kind, Ledger};
 
 /// The number behind those of [`Kind`]: what a message costs beside its blocks.
-pub const OVERHEAD: u8 = Kind::COUNT as u8;
+pub const OVERHEAD: u8 = Kind::Opaque as u8 + 1;
 
 /// The blocks of sessions, a row each; behind those of a message stands its overhead.
 ///

@@ -20,7 +20,7 @@ from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Kind, Role
-from trimtab.formats import LOGS, Log, scan_list
+from trimtab.formats import LOGS, AgentLog, scan_list
 from trimtab.policies import POLICIES
 
 arrow = trimtab.arrow
@@ -177,7 +177,7 @@ def test_which_lists_are_counted_without_objects() -> None:
 @pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
 def test_a_log_is_counted_without_objects_as_read_returns_it(text: bytes) -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
-    log = Log.of(text)
+    log = AgentLog.of(text)
     ledger = log and log.ledger(counter)
     if log and ledger:
         found = trimtab.read(text)
@@ -198,7 +198,7 @@ def test_a_log_that_ends_with_thinking_is_counted_without_it() -> None:
             continue
         value["message"] |= {"content": [thought], "id": "last"}
         cut = b"\n".join([*lines[:n], json.dumps(value).encode()])
-        log, found = Log.of(cut), trimtab.read(cut)
+        log, found = AgentLog.of(cut), trimtab.read(cut)
         ledger = log and log.ledger(counter)
         if log and ledger and found.repaired:
             same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
@@ -210,19 +210,19 @@ def test_a_log_that_ends_with_thinking_is_counted_without_it() -> None:
 
 @pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
 def test_a_log_that_the_core_has_read_is_what_read_returns(text: bytes) -> None:
-    if log := Log.of(text):
+    if log := AgentLog.of(text):
         assert log.read() == trimtab.read(text)
-        assert Log.of(text, log.found.format).read() == log.read()  # type: ignore[union-attr]
-        in_lines = Log.of_lines(text)
+        assert AgentLog.of(text, log.found.format).read() == log.read()  # type: ignore[union-attr]
+        in_lines = AgentLog.of_lines(text)
         assert in_lines is None or (in_lines.found, in_lines.read()) == (log.found, log.read())
 
 
 def test_which_logs_are_counted_without_objects() -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
-    logs = [log for log in map(Log.of, [*FILES, *DAMAGED]) if log and log.ledger(counter)]
+    logs = [log for log in map(AgentLog.of, [*FILES, *DAMAGED]) if log and log.ledger(counter)]
     assert {log.found.format for log in logs} == {"claude_code", "codex"}
-    assert {log.found.format for log in map(Log.of_lines, FILES) if log} == {"claude_code", "codex"}
-    half = Log.of(HALF)
+    assert {log.found.format for log in map(AgentLog.of_lines, FILES) if log} == {"claude_code", "codex"}
+    half = AgentLog.of(HALF)
     assert half is None or half.ledger(counter) is None
 
 

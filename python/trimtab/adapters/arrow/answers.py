@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...counting.counter import scan
-from ...formats import FORMATS, Log, scan_list
+from ...formats import FORMATS, AgentLog, scan_list
 from ...messages.types import Transcript
 from .columns import batch, fields
 from .rows import Rows, values
@@ -66,7 +66,7 @@ class SessionColumn:
                     of: Any = ledger.provider
                     plain = described(Transcript([], of, of), self.model)
                     return plain | {"messages": len(ledger)} | work(ledger)
-            log = Log.of(value, self.format) if isinstance(value, bytes) else None
+            log = AgentLog.of(value, self.format) if isinstance(value, bytes) else None
             found = log.found if log else transcript_of(value, self.format)
             ledger = log.ledger(by_model(found)) if log else None
             if ledger is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...counting.counter import Counter, scan
-from ...formats import Log
+from ...formats import AgentLog
 from ...models.model import Model
 from ...validity.validate import rules_of
 from ..arrow import said
@@ -52,7 +52,7 @@ class InputRow(NamedTuple):
     offset: int | None
     value: bytes | list[Any] | None
     error: str | None = None
-    log: Log | None = None
+    log: AgentLog | None = None
 
 
 class Worker:
@@ -129,7 +129,7 @@ class Worker:
         """
         task, log = self._task, row.log
         if isinstance(row.value, bytes) and (log is None or task.format not in (None, log.found.format)):
-            log = Log.of(row.value, task.format)
+            log = AgentLog.of(row.value, task.format)
         if log and (counter := self._counter_of(log.found)):
             ledger = log.ledger(counter)
             if ledger is not None:
@@ -180,7 +180,7 @@ def rows_of(unit: FileSlice, column: str | None, *, texts: bool = False) -> Iter
                 yield from _of_lines(file, unit, column)
         else:
             text = _bytes_of(unit.path)
-            log = None if texts else Log.of_lines(text)
+            log = None if texts else AgentLog.of_lines(text)
             if log is None and unit.kind == "undecided" and holds_rows(BytesIO(text), texts=texts):
                 yield from _of_lines(BytesIO(text), unit, column)
             else:
