@@ -17,6 +17,7 @@ __all__ = [
     "PRUNED",
     "SIMD",
     "AddedTokens",
+    "Blocks",
     "Counter",
     "IncrementalCounter",
     "Ledger",
@@ -150,6 +151,7 @@ class Ledger:
     @property
     def total(self) -> int: ...
     def sums(self) -> tuple[int, int, list[list[int]]]: ...
+    def by_tool(self) -> list[tuple[str, int]]: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -181,7 +183,29 @@ class SessionLines:
     def prompt(self) -> SessionPrompt: ...
 
 @final
+class Blocks:
+    def __new__(cls) -> Self: ...
+    def add(self, ledger: Ledger) -> None: ...
+    def columns(
+        self,
+    ) -> tuple[
+        NDArray[np.uint32],
+        NDArray[np.uint32],
+        NDArray[np.uint8],
+        NDArray[np.uint8],
+        NDArray[np.int32],
+        NDArray[np.uint32],
+        list[str],
+    ]: ...
+
+@final
 class SessionPrompt:
+    @staticmethod
+    def of(text: bytes, format: str | None = None) -> tuple[SessionPrompt, int] | None: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def model(self) -> str: ...
     def charges(
         self,
     ) -> list[tuple[int, int, bool, str, float | str | None, tuple[int, int, int, int, int] | str]]: ...
@@ -192,7 +216,14 @@ class SessionPrompt:
     def messages(self) -> int: ...
     def places(self, start: int, most: int) -> tuple[int, list[tuple[int, int]]]: ...
     def write(self, start: int, stop: int, pieces: Sequence[tuple[int, bytes]]) -> str: ...
-    def ledger(self, pieces: Sequence[tuple[int, bytes]], *, counter: Counter, provider: str) -> Ledger | None: ...
+    def ledger(
+        self,
+        pieces: Sequence[tuple[int, bytes]],
+        *,
+        counter: Counter,
+        provider: str,
+        messages: int | None = None,
+    ) -> Ledger | None: ...
 
 @final
 class Truncation:

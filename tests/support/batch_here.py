@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from trimtab.adapters.batch.work import Task
+    from trimtab.adapters.batch.task import Task
 
 
 def query(task: Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
+from logging import INFO
 from traceback import format_exc, format_tb
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -116,6 +117,8 @@ def _log(event: Event) -> None:
     match event:
         case Compacted():
             words = "compacted (%s, %s): %d tokens before, %d after, summarizer %s, ref %s"
+            if not log.isEnabledFor(INFO):
+                return  # to mask a name takes a look at the whole environment
             author = event.summarizer and mask(event.summarizer)
             log.info(words, event.trigger, event.strategy, event.tokens_before, event.tokens_after, author, event.ref)
         case Refused():

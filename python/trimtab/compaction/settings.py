@@ -151,7 +151,9 @@ class Settings:
 
     def of_session(self, session: str, *, exclusive: bool) -> Settings:
         """Return the settings of another session, with a counter of its own: it knows the list that it saw last."""
-        return replace(self, session=session, exclusive=exclusive, counter=self.new_counter())
+        other = replace(self, session=session, exclusive=exclusive, counter=self.new_counter())
+        other.__dict__.update({name: getattr(self, name) for name in _OF_ALL})  # what all sessions compute alike
+        return other
 
     def new_counter(self) -> Counter:
         """Return another counter as ``counter``, which knows no list yet."""
@@ -174,6 +176,8 @@ class Settings:
         Without a counter, a policy without an estimate counts with the model's tokenizer.
         """
         counter = counter or (self.counter if policy.counter else self.model_counter)
+        if policy is self.policy and counter is self.counter:
+            return self
         return replace(self, policy=policy, counter=counter)
 
     def keeping(self, keep_tag: str) -> Settings:
@@ -247,6 +251,9 @@ class Settings:
         pruned = [{"role": "tool", "tool_call_id": "", "content": text}]
         return int(scan(pruned, self.counter, "openai_chat").tokens[0])
 
+
+_OF_ALL = ("rule_options", "placeholder", "_frames")
+"""Properties that depend on no session, and on the counter's kind alone."""
 
 _SAMPLE = "e7b0d93f5a16c82f4b9d"
 """A ref with about as many tokens as any."""

@@ -6,13 +6,15 @@ One module per format. The content decides the format, never the file's name.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
 
+from .. import _core
 from ..errors import MessageError
+from ..ledger.columns import Kind
 from ..messages.surrogates import CODE
 from ..messages.types import Transcript
 from ..validity.repair import run_steps
@@ -36,14 +38,12 @@ from ._claude_code_window import settings_beside
 from ._prompt import FilePrompt
 from ._records import Records
 from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, scan_list, sums
-from ._source import kind_of, naming, opened, spooled
+from ._source import HELD, kind_of, naming, opened, spooled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import BinaryIO
 
-    from .. import _core
-    from ..models.provider import Provider
     from ._builder import Builder
     from ._record import FileRecord
 
@@ -51,6 +51,7 @@ __all__ = [
     "EXAMPLE",
     "FORMATS",
     "LOGS",
+    "AgentLog",
     "Counted",
     "Scanned",
     "Summed",
@@ -62,7 +63,6 @@ __all__ = [
     "read",
     "scan",
     "scan_list",
-    "scan_log",
     "spooled",
     "sums",
 ]
@@ -99,14 +99,17 @@ _MODULES = (
 EXAMPLE = Path(__file__).with_name("example.jsonl")
 """A session of Claude Code, of this project's own text, that comes with the package."""
 
+BARE = "thinking_last"
+"""The problem of a log that was cut off behind thinking."""
+
 HEAD = 100
 """Entries of a file from which ``is_log`` decides."""
 
 _READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 """The readers by format, which is the module's name."""
 
-_OF_LINES: dict[str, Provider] = {"claude_code": claude_code.PROVIDER, "codex": codex.PROVIDER}
-"""The formats of which the core reads the lines, with the shape of their messages."""
+_OF_LINES = {"claude_code": claude_code, "codex": codex}
+"""The readers of files whose lines the core reads."""
 
 _OF_MESSAGES = {"cline": cline}
 """The readers of files whose entries are a provider's messages: others would take these for their own."""
@@ -182,35 +185,78 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool | Lit
     return _repaired(transcript) if repair is True or (repair and reader) else transcript
 
 
-def scan_log(
-    text: bytes, *, counter: Callable[[Transcript], _core.Counter | None], format: str | None = None
-) -> tuple[Transcript, _core.Ledger] | None:
-    """Return an agent's log without its messages, and their ledger: no object is made of one.
+@dataclass(frozen=True, slots=True)
+class AgentLog:
+    """An agent's log whose lines the core has read; no object is made of a message.
 
-    Args:
-        text: a file's bytes.
-        counter: returns what counts the texts, by the transcript's model; None leaves the log to ``read``.
-        format: as in ``read``.
-
-    Returns:
-        The transcript has what ``read`` says of format, provider, model, lines and ``skipped``. None where only
-        ``read`` can tell: another format, a log of more than 32 MB, or one that is repaired.
+    Attributes:
+        found: what ``read`` says of format, provider, model, lines and ``skipped``; without messages.
     """
-    records = Records(BytesIO(text))
-    name = format or _detect(records.look())
-    provider = _OF_LINES.get(name)
-    if provider is None:
-        return None
-    prompt = FilePrompt.of(records, name, whole=False)
-    skipped = sorted([*records.skipped, *prompt.skipped()], key=lambda skip: skip.offset)
-    model = prompt.found.settings()[0] or None
-    found = Transcript([], provider, name, model=model, skipped=skipped, lines=records.lines)
-    counts_by = counter(found)
-    try:
-        ledger = prompt.ledger(counts_by, provider) if counts_by else None
-    except MessageError:
-        return None
-    return None if ledger is None or Rules().problems(ledger) else (found, ledger)
+
+    found: Transcript
+    _prompt: FilePrompt
+
+    @classmethod
+    def of(cls, text: bytes, format: str | None = None) -> Self | None:
+        """Read a file's bytes; None where only ``read`` can tell: another format, or a log of more than 32 MB."""
+        log = cls.of_lines(text, format)
+        if log or (format is not None and format not in _OF_LINES):
+            return log
+        records = Records(BytesIO(text))
+        name = format or _detect(records.look())
+        return cls._of(FilePrompt.of(records, name, whole=False)) if name in _OF_LINES else None
+
+    @classmethod
+    def of_lines(cls, text: bytes, format: str | None = None) -> Self | None:
+        """Read a file whose lines are an object each; None of others, and where the first line has no known format."""
+        if len(text) > HELD or (format is not None and format not in _OF_LINES):
+            return None
+        taken = _core.SessionPrompt.of(text, format)
+        return taken and cls._of(FilePrompt(Records(BytesIO(text), lines=taken[1]), taken[0], [(0, text)]))
+
+    @classmethod
+    def _of(cls, prompt: FilePrompt) -> Self:
+        name, skipped = prompt.found.format, [*prompt.records.skipped, *prompt.skipped()]
+        model, provider = prompt.found.model or None, _OF_LINES[name].PROVIDER
+        skipped.sort(key=lambda skip: skip.offset)
+        return cls(Transcript([], provider, name, model=model, skipped=skipped, lines=prompt.records.lines), prompt)
+
+    @property
+    def messages(self) -> int:
+        """The number of messages in the file."""
+        return self._prompt.found.messages()
+
+    def ledger(self, counter: _core.Counter) -> _core.Ledger | None:
+        """Return the ledger of what ``read`` returns; None where only ``read`` can tell.
+
+        It has a message less than the file where a log was cut off behind thinking, which is what most repairs are.
+        """
+        try:
+            ledger = self._prompt.ledger(counter, self.found.provider)
+            problems = Rules().problems(ledger) if ledger is not None else []
+            if ledger is None or not problems:
+                return ledger
+            last = self.messages - 1
+            if last < 1 or any(found.code != BARE or found.index != last for found in problems):
+                return None
+            if (ledger.kind[int(ledger.first[last]) :] != Kind.THINKING).any():
+                return None
+            ledger = self._prompt.ledger(counter, self.found.provider, last)
+        except MessageError:
+            return None
+        return None if ledger is None or Rules().problems(ledger) else ledger
+
+    def read(self, *, is_accepted: bool = False) -> Transcript:
+        """Return what the function ``read`` returns; ``is_accepted`` where ``ledger`` has shown nothing to repair.
+
+        Raises:
+            MessageError: the file has no messages.
+        """
+        built = _OF_LINES[self.found.format].built(self._prompt, whole=False)
+        transcript = built.transcript(self.found.format, self._prompt.records.skipped, self.found.lines)
+        if not transcript.messages:
+            raise _no_messages(transcript, self._prompt.records.file, is_list=False, has_values=True)
+        return transcript if is_accepted else _repaired(transcript)
 
 
 def _detect(records: Iterable[FileRecord]) -> str:
@@ -224,11 +270,13 @@ def _detect(records: Iterable[FileRecord]) -> str:
     return ""
 
 
-def is_log(path: str | os.PathLike[str]) -> bool:
+def is_log(source: str | os.PathLike[str] | BinaryIO) -> bool:
     """Return whether a file is an agent's log, by its first entries; False if it cannot be read."""
+    if not isinstance(source, (str, os.PathLike)):
+        return bool(_detect(islice(Records(source), HEAD)))
     try:
-        with opened(path) as file:
-            return bool(_detect(islice(Records(file), HEAD)))
+        with opened(source) as file:
+            return is_log(file)
     except MessageError:
         return False
 

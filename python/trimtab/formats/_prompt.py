@@ -60,8 +60,8 @@ class FilePrompt:
             yield text
             at = stop
 
-    def ledger(self, counter: _core.Counter, provider: str) -> _core.Ledger | None:
-        """Return the ledger of the messages without making objects; None where these alone can tell what they are.
+    def ledger(self, counter: _core.Counter, provider: str, messages: int | None = None) -> _core.Ledger | None:
+        """Return the ledger of the first messages without making objects; None where objects alone can tell what it is.
 
         Raises:
             MessageError: a value is no message of this provider.
@@ -69,7 +69,7 @@ class FilePrompt:
         if not self.held or not self.found.messages():
             return None
         try:
-            return self.found.ledger(self.held, counter=counter, provider=provider)
+            return self.found.ledger(self.held, counter=counter, provider=provider, messages=messages)
         except ValueError as error:
             raise message_error(error) from None
 

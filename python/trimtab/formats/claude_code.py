@@ -43,7 +43,15 @@ def read(records: Records, *, whole: bool) -> Builder:
     Raises:
         MessageError: the file changed.
     """
-    prompt = FilePrompt.of(records, "claude_code", whole=whole)
+    return built(FilePrompt.of(records, "claude_code", whole=whole), whole=whole)
+
+
+def built(prompt: FilePrompt, *, whole: bool) -> SessionReader:
+    """Return the messages of a prompt.
+
+    Raises:
+        MessageError: the file changed.
+    """
     session = SessionReader(whole=whole, provider=PROVIDER)
     prompt.fill(session)
     model, _, _, session.evidence.folder, noted = prompt.found.settings()

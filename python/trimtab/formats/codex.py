@@ -34,7 +34,15 @@ def read(records: Records, *, whole: bool) -> Builder:
     Raises:
         MessageError: the file changed.
     """
-    prompt = FilePrompt.of(records, "codex", whole=whole)
+    return built(FilePrompt.of(records, "codex", whole=whole), whole=whole)
+
+
+def built(prompt: FilePrompt, *, whole: bool) -> Builder:
+    """Return the items of a prompt.
+
+    Raises:
+        MessageError: the file changed.
+    """
     session = Builder(whole=whole, provider=PROVIDER)
     prompt.fill(session)
     model, system, session.window, _, _ = prompt.found.settings()

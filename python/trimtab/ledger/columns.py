@@ -101,11 +101,12 @@ def by_kind(tokens: list[list[int]], overhead: int) -> dict[str, int]:
         tokens: tokens by role and kind of block, as ``Ledger.sums`` returns them.
         overhead: tokens of the messages that belong to no block.
     """
+    of_kinds = [*map(sum, zip(*tokens, strict=True))]
     text = [of[Kind.TEXT] for of in tokens]
     counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}
     for name, kinds in KINDS.items():
-        counts[name] = sum(of[kind] for of in tokens for kind in kinds)
-    rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of unknown roles
+        counts[name] = sum([of_kinds[kind] for kind in kinds])
+    rest = sum(of_kinds) - sum(counts.values())  # text of tools and of unknown roles
     return counts | {"message_overhead": overhead + rest}
 
 

@@ -412,7 +412,8 @@ class Session:
             call = resumed if plan.digest == resumed.ledger.digest else call
         target = target_of(target_tokens, target_share)
         request = self._memory.request(call, target=target, plan=plan, trigger=trigger)
-        request = replace(request, instructions=instructions, summary=given)
+        if instructions is not None or given is not None:
+            request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():
             return (yield from self._memory.compact(request))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from contextvars import copy_context
 from functools import partial
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def drive(flow: Generator[Step, Any, T], step: Step, answer: Callable[[Step], ob
 
 
 def _check_not_awaitable(found: object) -> object:
+    if not hasattr(type(found), "__await__") and not isinstance(found, GeneratorType):
+        return found  # nearly always: to ask `inspect` takes six times as long
     if inspect.iscoroutine(found):
         found.close()
     if inspect.isawaitable(found):

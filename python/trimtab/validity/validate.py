@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -114,8 +115,7 @@ class Rules:
 
     def of(self, provider: str) -> dict[str, Any]:
         """Return the rules by name, as the core takes them."""
-        fields = zip(self.__slots__, map(getattr, repeat(self), self.__slots__), strict=True)  # `asdict` copies them
-        return dict(fields) | {"request": self.most_bytes(provider)}
+        return _by_name(self, provider)
 
     def problems(self, ledger: _core.Ledger, original: _core.Ledger | None = None) -> list[Problem]:
         """Return the problems of a transcript; ``original`` is its ledger before it was edited."""
@@ -131,6 +131,12 @@ class Rules:
         rules = self.of(shape)
         findings = read_with(messages, lambda plain: _core.validate(plain, provider=shape, **rules))
         return [Problem(*finding) for finding in findings]
+
+
+@lru_cache(64)
+def _by_name(rules: Rules, provider: str) -> dict[str, Any]:
+    fields = zip(rules.__slots__, map(getattr, repeat(rules), rules.__slots__), strict=True)  # `asdict` copies them
+    return dict(fields) | {"request": rules.most_bytes(provider)}
 
 
 class RequestOptions(TypedDict, total=False):
@@ -182,6 +188,22 @@ def rules_of(options: RequestOptions) -> Rules:
     Raises:
         TypeError: an option is unknown; names the valid ones.
     """
+    model = options.get("model")
+    if options.keys() <= _PLAIN and (model is None or isinstance(model, str)):
+        return _plain_rules(model, options.get("in_flight", False))
+    return _rules(options)
+
+
+_PLAIN = {"model", "in_flight"}
+"""The options of most calls."""
+
+
+@lru_cache(64)
+def _plain_rules(model: str | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cached
+    return _rules({"model": model, "in_flight": in_flight})
+
+
+def _rules(options: RequestOptions) -> Rules:
     known = RequestOptions.__annotations__
     if unknown := options.keys() - known.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}, known are {', '.join(known)}")

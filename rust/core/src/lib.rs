@@ -8,6 +8,7 @@
 pub mod claude_code;
 pub mod codex;
 mod content;
+pub mod corpus;
 pub mod counter;
 pub mod entries;
 pub mod envelope;
@@ -16,6 +17,7 @@ pub mod json;
 pub mod jsonl;
 pub mod keys;
 pub mod ledger;
+pub mod log;
 pub mod media;
 pub mod node;
 pub mod offline;

@@ -201,6 +201,11 @@ methods! {
         Totals::of(&self.columns).parts()
     }
 
+    /// Tokens of each tool's calls and results, by name.
+    fn by_tool(&self) -> Vec<(&str, u64)> {
+        self.columns.by_tool().into_iter().collect()
+    }
+
     /// Digest of the messages, as 32 hexadecimal digits; cache markers do not change it.
     #[getter]
     fn digest(&self) -> String {

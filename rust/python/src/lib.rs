@@ -3,6 +3,7 @@
 #![allow(clippy::doc_markdown)] // these docs are Python's docstrings
 
 mod added;
+mod blocks;
 mod calls;
 #[cfg(debug_assertions)]
 mod checked;
@@ -39,6 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         added::{AddedTokens, gguf},
+        blocks::Blocks,
         calls::placeholders,
         counter::{Counter, threads},
         dump::{digest, dumps, not_json, surrogates},

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use trimtab_core::claude_code::Entries;
-use trimtab_core::codex::Items;
+use trimtab_core::log::{self, Format};
 use trimtab_core::ongoing::Ongoing;
 use trimtab_core::session::{Billed, Charge, Lines, Place, Prompt, Stop, Time, Tokens};
 use trimtab_core::shape::Provider;
@@ -27,11 +25,7 @@ impl SessionLines {
     #[new]
     #[pyo3(signature = (format, *, whole))]
     fn new(format: &str, whole: bool) -> PyResult<Self> {
-        let lines = match format {
-            "claude_code" => Lines::of(Entries::new(whole)),
-            "codex" => Lines::of(Items::new(whole)),
-            _ => return Err(PyValueError::new_err(format!("unknown format {format:?}: known are claude_code, codex"))),
-        };
+        let lines = Format::named(format).map_err(to_py)?.lines(whole);
         Ok(Self(Ongoing::new("reader", lines)))
     }
 
@@ -79,6 +73,27 @@ pub struct SessionPrompt(Prompt);
 
 #[pymethods]
 impl SessionPrompt {
+    /// The prompt of a whole file and its number of lines, by the format of the first or by this one. None where its lines have to be taken: at
+    /// one that is no object alone, or of another format.
+    #[staticmethod]
+    #[pyo3(signature = (text, format=None))]
+    fn of(py: Python<'_>, text: &[u8], format: Option<&str>) -> PyResult<Option<(Self, u64)>> {
+        let format = format.map(Format::named).transpose().map_err(to_py)?;
+        Ok(released(py, || log::read(text, format))?.map(|(prompt, lines)| (Self(prompt), lines)))
+    }
+
+    /// The format.
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.0.format
+    }
+
+    /// The last model; empty for none.
+    #[getter]
+    fn model<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        string(py, &self.0.model)
+    }
+
     /// Of each billed call: the number of messages and of compactions in front of it, whether these messages were its prompt,
     /// its model, its time in seconds since 1970 or as the file has it, and its tokens (input, output, cache reads and
     /// writes, those kept for an hour) or the usages of its lines as JSON.
@@ -145,23 +160,25 @@ impl SessionPrompt {
         released(py, || self.0.write(start..stop, &pieces))
     }
 
-    /// The ledger of all messages, in the provider's shape; `pieces` as in write. None where only objects can tell what they
+    /// The ledger of the first `messages`, by default of all, in the provider's shape; `pieces` as in write. None where only objects can tell what they
     /// are: one has half a character alone, or is nested too deeply.
     ///
     /// Raises:
     ///     ValueError: as write; or a value is no message, args are what, path, index and hint.
     ///     OverflowError: more rows or tokens than a uint32 can name.
-    #[pyo3(signature = (pieces, *, counter, provider))]
+    #[pyo3(signature = (pieces, *, counter, provider, messages=None))]
     fn ledger(
         &self,
         py: Python<'_>,
         pieces: Vec<(u64, Bound<'_, PyBytes>)>,
         counter: &Bound<'_, Counter>,
         provider: &str,
+        messages: Option<usize>,
     ) -> PyResult<Option<Ledger>> {
         let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(at, piece)| (*at, piece.as_bytes())).collect();
         let (provider, counts) = (Provider::named(provider).map_err(to_py)?, counter.get().0);
-        let ledger = released(py, || self.0.ledger(&pieces, counts, provider))?;
+        let messages = messages.unwrap_or(usize::MAX).min(self.0.messages());
+        let ledger = released(py, || self.0.ledger(&pieces, counts, provider, messages))?;
         let settings = &counter.get().2;
         Ok(ledger.map(|columns| Ledger {
             columns: Arc::new(columns),

@@ -20,7 +20,7 @@ from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Kind, Role
-from trimtab.formats import LOGS, scan_list, scan_log
+from trimtab.formats import LOGS, AgentLog, scan_list
 from trimtab.policies import POLICIES
 
 arrow = trimtab.arrow
@@ -175,31 +175,55 @@ def test_which_lists_are_counted_without_objects() -> None:
 
 
 @pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
-def test_a_log_is_counted_without_objects_only_where_read_repairs_nothing(text: bytes) -> None:
+def test_a_log_is_counted_without_objects_as_read_returns_it(text: bytes) -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
-    log = scan_log(text, counter=lambda _: counter)
-    if log:
-        said, ledger = log
+    log = AgentLog.of(text)
+    ledger = log and log.ledger(counter)
+    if log and ledger:
         found = trimtab.read(text)
-        assert not found.repaired
-        assert (said.format, said.model, said.skipped, said.lines) == (
-            found.format,
-            found.model,
-            found.skipped,
-            found.lines,
-        )
+        assert len(ledger) == log.messages - bool(found.repaired)
+        plain = replace(found, messages=[], usage=[], left_out={}, system=None, repaired=[])
+        assert replace(plain, window=None, default_window=None) == log.found
         same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
         assert (ledger.provider, ledger.digests) == (same.provider, same.digests)
         assert ledger.per_message.tolist() == same.per_message.tolist()
-    assert scan_log(text, counter=lambda _: None) is None
+
+
+def test_a_log_that_ends_with_thinking_is_counted_without_it() -> None:
+    counter, ends = trimtab.Counter.for_model(CLAUDE), 0
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    lines = trimtab.formats.EXAMPLE.read_bytes().splitlines()
+    for n, value in enumerate(map(json.loads, lines)):
+        if value["type"] != "assistant":
+            continue
+        value["message"] |= {"content": [thought], "id": "last"}
+        cut = b"\n".join([*lines[:n], json.dumps(value).encode()])
+        log, found = AgentLog.of(cut), trimtab.read(cut)
+        ledger = log and log.ledger(counter)
+        if log and ledger and found.repaired:
+            same = trimtab.Ledger.of(found.messages, counter=counter, provider=found.provider)
+            assert (ledger.digests, ledger.total) == (same.digests, same.total)
+            assert log.read(is_accepted=len(ledger) == log.messages) == found
+            ends += 1
+    assert ends > 10
+
+
+@pytest.mark.parametrize("text", [*FILES, *DAMAGED, HALF])
+def test_a_log_that_the_core_has_read_is_what_read_returns(text: bytes) -> None:
+    if log := AgentLog.of(text):
+        assert log.read() == trimtab.read(text)
+        assert AgentLog.of(text, log.found.format).read() == log.read()  # type: ignore[union-attr]
+        in_lines = AgentLog.of_lines(text)
+        assert in_lines is None or (in_lines.found, in_lines.read()) == (log.found, log.read())
 
 
 def test_which_logs_are_counted_without_objects() -> None:
     counter = trimtab.Counter.for_model(CLAUDE)
-    scanned = {text: scan_log(text, counter=lambda _: counter) for text in [*FILES, *DAMAGED]}
-    formats = {log[0].format for log in scanned.values() if log}
-    assert formats == {"claude_code", "codex"}
-    assert scan_log(HALF, counter=lambda _: counter) is None
+    logs = [log for log in map(AgentLog.of, [*FILES, *DAMAGED]) if log and log.ledger(counter)]
+    assert {log.found.format for log in logs} == {"claude_code", "codex"}
+    assert {log.found.format for log in map(AgentLog.of_lines, FILES) if log} == {"claude_code", "codex"}
+    half = AgentLog.of(HALF)
+    assert half is None or half.ledger(counter) is None
 
 
 TEXTS = [dumped([ASK, SAY]).decode(), None, "no session", dumped([SAY]).decode()]

@@ -27,6 +27,7 @@ from support.transcripts import PROVIDERS, transcript
 from trimtab.adapters.batch import Done, inputs, run, work
 from trimtab.adapters.batch import run as job
 from trimtab.adapters.batch.processes import Workers
+from trimtab.adapters.batch.task import Task
 from trimtab.ledger.columns import Kind, Role
 
 if TYPE_CHECKING:
@@ -381,7 +382,7 @@ def test_an_engine_that_fails_is_tried_again_and_then_told(monkeypatch: pytest.M
 
     module, tries = import_module("trimtab.adapters.batch.run"), []
 
-    def ends(task: work.Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
+    def ends(task: Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
         tries.append(len(parts))
         if len(tries) < 3:
             part = min(parts)
@@ -519,7 +520,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_done(tmp_path: Path, m
     for name in ("work", *("out/" + table for table in ("sessions", "messages", "quarantine"))):
         Path(name).mkdir(parents=True)
     units = json.dumps([*inputs.units_of("a.json", None, 1, texts=False)])
-    workers = Workers(work.Task("count", str(tmp_path / "out"), str(tmp_path / "work"), None, CLAUDE, None), 2)
+    workers = Workers(Task("count", str(tmp_path / "out"), str(tmp_path / "work"), None, CLAUDE, None), 2)
     assert json.loads(asyncio.run(workers(0, units)))["rows"] == 1
     idle = [workers._idle.get(), workers._idle.get()]
     (alive,) = filter(None, idle)

@@ -117,7 +117,7 @@ def compact(
     """
     targets = {"target_tokens": target_tokens, "target_share": target_share}
     said.check_settings(settings, model, targets)
-    work = partial(said.compacted, model=model, targets=targets, settings=settings)
+    work = said.compacting(model, targets, settings)
     return SessionColumn(data, column, model, format).answered(said.COMPACTED, work)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...counting.counter import scan
-from ...formats import FORMATS, scan_list, scan_log
+from ...formats import FORMATS, AgentLog, scan_list
 from ...messages.types import Transcript
 from .columns import batch, fields
 from .rows import Rows, values
@@ -66,12 +66,13 @@ class SessionColumn:
                     of: Any = ledger.provider
                     plain = described(Transcript([], of, of), self.model)
                     return plain | {"messages": len(ledger)} | work(ledger)
-            log = isinstance(value, bytes) and scan_log(value, counter=by_model, format=self.format)
-            if log:
-                return described(log[0], self.model) | {"messages": len(log[1])} | work(log[1])
-            found = transcript_of(value, self.format)
-            ledger = scan(found.messages, by_model(found), found.provider)
-            return described(found, self.model) | work(ledger)
+            log = AgentLog.of(value, self.format) if isinstance(value, bytes) else None
+            found = log.found if log else transcript_of(value, self.format)
+            ledger = log.ledger(by_model(found)) if log else None
+            if ledger is None:
+                found = log.read() if log else found
+                ledger = scan(found.messages, by_model(found), found.provider)
+            return described(found, self.model) | {"messages": len(ledger)} | work(ledger)
 
         return answered(Rows.of(self.data, self.column), columns, row)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ... import _core
 from ...counting.counter import Counter
@@ -16,14 +14,12 @@ from ...errors import PlanError
 from ...formats import read
 from ...ledger.columns import Kind, Role, by_kind
 from ...messages.types import Transcript
-from ...session.compactor import Compactor
-from ...validity.repair import repair
 from ...validity.validate import validate
-from .unkept import Unkept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ...compaction.result import Compaction
     from ...counting.truncate import Category
     from ...ledger.columns import Ledger
     from ...models.model import Model
@@ -58,11 +54,11 @@ COMPACTED: Columns = {**SESSION, **SMALLER, **ERROR}
 REPAIRED: Columns = {**SESSION, **MENDED, **ERROR}
 TRUNCATED: Columns = {**SHORTER, **ERROR}
 
+KEPT = 64
+"""Compactors that are kept for the next sessions: a model and provider each."""
+
 TARGETS = ("target_tokens", "target_share")
 """Options of a compaction that are no settings."""
-
-OF_TOOLS = np.array([kind in {Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT} for kind in Kind])
-"""Whether rows belong to a tool, by kind."""
 
 
 def transcript_of(value: bytes | list[Any], format: str | None) -> Transcript:
@@ -90,14 +86,10 @@ def described(found: Transcript, model: str | Model | None) -> dict[str, Any]:
 def counted(ledger: Ledger) -> dict[str, Any]:
     """Return a session's tokens, in all, by kind and by tool; those of a tool are its calls' and its results'."""
     _, overhead, tokens = ledger.sums()
-    names, of = ledger.names
-    used = OF_TOOLS[ledger.kind]
-    sums = np.bincount(of[used], ledger.tokens[used], len(names)).astype(int).tolist()
-    of_tools = {names[number]: sums[number] for number in np.unique(of[used]).tolist()}
     return {
         "tokens": ledger.total,
         "tokens_by_kind": by_kind(tokens, overhead),
-        "tokens_by_tool": [{"tool": name, "tokens": of_tools[name]} for name in sorted(of_tools)],
+        "tokens_by_tool": [{"tool": name, "tokens": of} for name, of in ledger.by_tool()],
     }
 
 
@@ -116,12 +108,32 @@ def _listed(problems: list[Problem]) -> dict[str, Any]:
     return {"problems": [{name: getattr(one, name) for name in one.__slots__} for one in problems]}
 
 
-def compacted(
-    found: Transcript, model: str | Model | None, targets: dict[str, Any], settings: dict[str, Any]
-) -> dict[str, Any]:
-    """Return a session compacted, with the plan."""
-    with Compactor(model_of(found, model), **{"provider": found.provider, "archive": Unkept(), **settings}) as cm:
-        done = cm.compact(found.messages, system=found.system, tools=found.tools, **targets)
+def compacting(
+    model: str | Model | None, targets: dict[str, Any], settings: dict[str, Any]
+) -> Callable[[Transcript], dict[str, Any]]:
+    """Return what compacts a session, with the plan; each is one of the Compactor of its model and provider."""
+    from ...session.compactor import Compactor  # noqa: PLC0415 - 150 ms, for this verb alone
+    from .unkept import Unkept  # noqa: PLC0415
+
+    def made(of: str | Model, provider: str) -> Compactor:
+        return Compactor(of, **{"provider": provider, "archive": Unkept(), **settings})
+
+    @lru_cache(KEPT)
+    def shared(named: str | None, provider: str) -> Compactor:
+        return made(model or named or "", provider)
+
+    def work(found: Transcript) -> dict[str, Any]:
+        of, call = model_of(found, model), {"system": found.system, "tools": found.tools, **targets}
+        if "archive" in settings:  # which is opened and closed for the row
+            with made(of, found.provider) as own:
+                return _smaller(own.compact(found.messages, **call))
+        named = None if model else found.model
+        return _smaller(shared(named, found.provider).session().compact(found.messages, **call))
+
+    return work
+
+
+def _smaller(done: Compaction[Any]) -> dict[str, Any]:
     return {
         "compacted": as_json(done.messages),
         "tokens_before": done.tokens_before,
@@ -133,6 +145,8 @@ def compacted(
 
 def repaired(found: Transcript, model: str | Model | None, *, in_flight: bool) -> dict[str, Any]:
     """Return a session as its provider accepts it, with the changes."""
+    from ...validity.repair import repair  # noqa: PLC0415 - for this verb alone
+
     of = model or found.model
     done = repair(found.messages, provider=found.provider, model=of, in_flight=in_flight)
     changes = [{"index": one.index, "code": one.code, "id": one.id} for one in [*found.repaired, *done.changes]]
@@ -190,6 +204,8 @@ def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def check_settings(settings: dict[str, Any], model: str | Model | None, targets: dict[str, Any]) -> None:
     """Raise what is wrong with the settings of every row."""
+    from ...session.compactor import Compactor  # noqa: PLC0415 - as above
+
     one = [{"role": "user", "content": "a"}]
     with Compactor(model or "claude-sonnet-5-5", **settings) as cm, suppress(PlanError):  # there is nothing to compact
         cm.plan(one, **targets)

@@ -7,6 +7,6 @@ the engine and the number of workers.
 
 from .job import JOB, SCHEMA, JobFolder
 from .run import Done, run
-from .work import VERBS
+from .task import VERBS
 
 __all__ = ["JOB", "SCHEMA", "VERBS", "Done", "JobFolder", "run"]

@@ -14,6 +14,7 @@ from .job import JOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 """Ends of names of tables, and of files that may hold a session on each line."""
@@ -23,6 +24,9 @@ FIRST, SEEN = 3, 1_000
 
 LONGEST = 64 << 20
 """Bytes of such a line."""
+
+SMALL = 16 << 20
+"""Bytes of a file of lines that a worker reads whole."""
 
 BLOCK = 1 << 20
 """Bytes that are read at once."""
@@ -36,7 +40,8 @@ class FileSlice(NamedTuple):
 
     Attributes:
         path: the file.
-        kind: ``whole`` (the file is one row), ``lines`` or ``parquet``.
+        kind: ``whole`` (the file is one row), ``lines``, ``parquet``, or ``undecided``: the worker looks
+            whether each line is a row, because it reads the file anyway.
         row: number of the first row in its file, from 0.
         start: of lines the byte of the first, of a table the number of its row group.
         end: of lines the byte behind the last, of a table the number of rows.
@@ -96,13 +101,16 @@ def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterat
     Raises:
         ValueError: a table has several columns, and none is named.
     """
-    end = Path(path).suffix.lower()
+    end = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a million names
+    held = 0 if end in PARQUET else _size(path)
     if end in PARQUET:
         yield from _groups(path, column)
-    elif end in LINES and _holds_rows(path, column, texts=texts):
-        yield from _lines(path, size)
+    elif end in LINES and column is None and 0 < held <= min(size, SMALL):
+        yield FileSlice(path, "undecided", 0, 0, held, held)
+    elif end in LINES and (column is not None or _holds_rows(path, texts=texts)):
+        yield from _lines(path, size)  # a column that is named is one of lines
     else:
-        yield FileSlice(path, "whole", 0, 0, 0, _size(path))
+        yield FileSlice(path, "whole", 0, 0, 0, held)
 
 
 def parts_of(units: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]:
@@ -145,23 +153,25 @@ def _groups(path: str, column: str | None) -> Iterator[FileSlice]:
         row += group.num_rows
 
 
-def _holds_rows(path: str, column: str | None, *, texts: bool) -> bool:
-    """Return whether each line of a file is a session, or a text, of its own."""
-    if column is not None:
-        return True  # who names a field means lines that have it
-    names = [json.dumps(name).encode() for name in LISTS]
+def _holds_rows(path: str, *, texts: bool) -> bool:
     try:
         with Path(path).open("rb") as file:
-            lines = islice(iter(lambda: file.readline(LONGEST), b""), SEEN)
-            first = [*islice((value for line in lines for value in _value(line, names)), FIRST)]
-    except OSError:
+            return holds_rows(file, texts=texts)
+    except OSError:  # the worker says so
         return False
+
+
+def holds_rows(file: BinaryIO, *, texts: bool) -> bool:
+    """Return whether each line of a file is a session, or a text, of its own."""
+    names = [json.dumps(name).encode() for name in LISTS]
+    lines = islice(iter(lambda: file.readline(LONGEST), b""), SEEN)
+    first = [*islice((value for line in lines for value in _value(line, names)), FIRST)]
     if texts:
         return any(isinstance(value, str) for value in first)
     if any(isinstance(value, list) for value in first):
         return True
     requests = (value for value in first if isinstance(value, dict) and "role" not in value)
-    return any(isinstance(value.get(name), list) for value in requests for name in LISTS) and not is_log(path)
+    return any(isinstance(value.get(name), list) for value in requests for name in LISTS) and not is_log(file)
 
 
 def _value(line: bytes, names: list[bytes]) -> list[Any]:

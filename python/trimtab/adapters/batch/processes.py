@@ -20,10 +20,13 @@ from queue import SimpleQueue
 from typing import BinaryIO, TypeAlias, cast
 from weakref import finalize
 
-from .work import Task, Worker
+from .task import Task
 
 TRIES = 2
 """How often a part is handed to a worker that ends without an answer."""
+
+GARBAGE = 50_000
+"""Objects more than before at which a worker looks for cycles: a session makes thousands, and few are in one."""
 
 Process: TypeAlias = "subprocess.Popen[bytes]"
 
@@ -103,6 +106,12 @@ def _ended(worker: Process) -> None:
 
 def main() -> None:
     """Do the parts that stdin brings."""
+    import gc  # noqa: PLC0415 - here, because it is for a process that does nothing else
+
+    from .work import Worker  # noqa: PLC0415 - the job's own process reads no session
+
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 20, 20)
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb") as answers:  # the job may be gone
         os.dup2(2, 1)  # what a library prints is no answer
         worker = Worker(Task(**json.loads(sys.stdin.buffer.readline())))

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ... import _core
 from ...formats import FORMATS
-from ..arrow import said
 from .inputs import files_in, parts_of, units_of
 from .job import JobFolder
 from .processes import Workers
-from .tables import TABLES
-from .work import VERBS, Task, Worker
+from .task import TABLES, VERBS, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,13 +132,17 @@ def run(
 
 def _check(verb: str, model: str | None, options: dict[str, Any]) -> None:
     """Raise what is wrong with the options of every row."""
+    if verb not in {"compact", "truncate"}:
+        if options.keys() - {"in_flight"}:
+            raise TypeError(f"{verb} takes no {', '.join(sorted(options.keys() - {'in_flight'}))}")
+        return
+    from ..arrow import said  # noqa: PLC0415 - what counts and compacts, for these verbs alone
+
     if verb == "compact":
         targets, settings = said.parted(options)
         said.check_settings(settings, model, targets)
-    elif verb == "truncate":
+    else:
         said.truncating(model, **options)
-    elif options.keys() - {"in_flight"}:
-        raise TypeError(f"{verb} takes no {', '.join(sorted(options.keys() - {'in_flight'}))}")
 
 
 def _tried(task: Task, left: dict[int, list[FileSlice]], engine: Engine, workers: int) -> Iterator[Done]:
@@ -179,6 +181,8 @@ def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, worker
     except ImportError as error:
         raise ImportError(f"jobs need the extra: pip install 'trimtab[batch]' ({error})") from error
     if engine == "ray":
+        from .work import Worker  # noqa: PLC0415 - this process reads no session
+
         daft.set_runner_ray(noop_if_initialized=True)
         worker = daft.cls(Worker, max_concurrency=workers)(task)
     else:  # a worker beside the engine's threads in one process would wait for them

@@ -8,14 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ... import _core
 from ...ledger.columns import Kind, Role
 from ..arrow import said
-from ..arrow.columns import batch, fields
+from ..arrow.columns import array, batch, fields
 from .job import name_of, to_disk
+from .task import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from ...ledger.columns import Ledger
     from ..arrow.columns import Columns
@@ -44,12 +48,11 @@ MESSAGES: Columns = {
 }
 QUARANTINE: Columns = {**PLACE, "line": "uint64", "offset": "uint64", "reason": "utf8", "is_read": "bool"}
 
-TABLES = dict.fromkeys(ROWS, ("quarantine", "messages", "sessions")) | {"truncate": ("quarantine", "texts")}
-"""Folders of each verb's tables; a part is done when its file of the last one stands."""
-
 ROLES = [role.name.lower() for role in Role]
 KINDS = [*(kind.name.lower() for kind in Kind), "overhead"]
 """Names of the numbers in a ledger's columns; what a message costs beside its blocks is ``overhead``."""
+
+NAMES = pa.dictionary(pa.int32(), pa.string())
 
 FLUSHED, ROW, PROBLEM = 16 << 20, 2_000, 400
 """Bytes of rows that are held before they are written; about those of a row beside its texts, and of a problem."""
@@ -75,7 +78,7 @@ class PartFiles:
         self._columns = {self._main: ROWS[verb], "messages": MESSAGES, "quarantine": QUARANTINE}
         self._folder, self._name = folder, name_of(part)
         self._drafts = {table: work / f"{table}-{self._name}" for table in self._tables}
-        self._writers = {table: pq.ParquetWriter(path, self._schema(table)) for table, path in self._drafts.items()}
+        self._writers = {table: self._writer(table) for table in self._tables}
         self._held: dict[str, list[dict[str, Any]]] = {self._main: [], "quarantine": []}
         self._blocks = Blocks()
         self._size = self.rows = self.bad = self.places = self.tokens = 0
@@ -130,12 +133,20 @@ class PartFiles:
                 self._writers[table].write_batch(pa.record_batch(batch(columns, held)))
             rows.clear()
         if self._blocks.places:
-            self._writers["messages"].write_table(self._blocks.table().cast(self._schema("messages")))
+            self._writers["messages"].write_table(self._blocks.table(self._schema("messages")))
             self._blocks = Blocks()
         self._size = 0
 
+    def _writer(self, table: str) -> pq.ParquetWriter:
+        # Dictionaries are how names of blocks are written, no type that a reader is told of.
+        is_told = table != "messages"
+        return pq.ParquetWriter(self._drafts[table], self._schema(table), store_schema=is_told)
+
     def _schema(self, table: str) -> pa.Schema:
-        return pa.schema([pa.field(field) for field in fields(self._columns[table])])
+        told = [pa.field(field) for field in fields(self._columns[table])]
+        if table == "messages":
+            told = [field.with_type(NAMES) if field.type == pa.string() else field for field in told]
+        return pa.schema(told)
 
 
 class Blocks:
@@ -143,43 +154,39 @@ class Blocks:
 
     def __init__(self) -> None:
         """Begin with no session."""
-        self.places: list[tuple[str, int, int]] = []
-        self._names: list[str | None] = [None]
-        self._columns: list[list[Any]] = [[], [], [], [], []]
+        self.places: list[tuple[str, int]] = []
+        self._columns = _core.Blocks()
 
     def add(self, path: str, row: int, ledger: Ledger) -> None:
         """Add a session's blocks."""
-        owner, kind, tokens = ledger.owner, ledger.kind, ledger.tokens
-        messages = np.arange(len(ledger), dtype=np.uint32)
-        over = ledger.per_message - np.bincount(owner, tokens, len(ledger)).astype(np.uint32)
-        names, of = ledger.names
-        tool = np.where(said.OF_TOOLS[kind], of + len(self._names), 0)
-        self._names += names
-        index = np.concatenate([owner, messages])
-        order = np.argsort(index, kind="stable")
-        made = (
-            index,
-            ledger.role[index],
-            np.concatenate([kind, np.full(len(ledger), len(Kind), np.uint8)]),
-            np.concatenate([tool, np.zeros(len(ledger), tool.dtype)]),
-            np.concatenate([tokens, over]),
-        )
-        for column, values in zip(self._columns, made, strict=True):
-            column.append(values[order])
-        self.places.append((path, row, len(index)))
+        self._columns.add(ledger)
+        self.places.append((path, row))
 
-    def table(self) -> pa.Table:
+    def table(self, schema: pa.Schema) -> pa.Table:
         """Return the blocks of all sessions."""
-        paths, rows, lengths = zip(*self.places, strict=True)
-        of = np.repeat(np.arange(len(lengths)), lengths)
-        index, role, kind, tool, tokens = map(np.concatenate, self._columns)
-        columns = {
-            "path": pa.array(paths, pa.string()).take(pa.array(of)),
-            "row": pa.array(np.array(rows, np.uint64)[of]),
-            "index": pa.array(index),
-            "role": pa.array(ROLES).take(pa.array(role)),
-            "kind": pa.array(KINDS).take(pa.array(kind)),
-            "tool": pa.array(self._names, pa.string()).take(pa.array(tool)),
-            "tokens": pa.array(tokens),
-        }
-        return pa.table(columns)
+        lengths, index, role, kind, tool, tokens, tools = self._columns.columns()
+        paths, rows = zip(*self.places, strict=True)
+        columns = [
+            _named(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths), paths),
+            _array(np.repeat(np.array(rows, np.uint64), lengths), pa.uint64()),
+            _array(index, pa.uint32()),
+            _named(role.astype(np.int32), ROLES),
+            _named(kind.astype(np.int32), KINDS),
+            _named(tool, tools),
+            _array(tokens, pa.uint32()),
+        ]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _named(numbers: NDArray[np.int32], names: Sequence[str]) -> pa.Array:
+    """Return names by their numbers; null where the number is -1."""
+    return pa.DictionaryArray.from_arrays(_array(numbers, pa.int32(), numbers >= 0), pa.array(array(names, "utf8")))
+
+
+def _array(numbers: NDArray[Any], kind: pa.DataType, known: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return numbers as an array, of which some are ``known``.
+
+    ``pyarrow.array`` would import pandas, where it is installed, for 0.3 s.
+    """
+    bits = None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(numbers), [bits, pa.py_buffer(numbers)])

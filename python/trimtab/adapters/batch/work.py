@@ -4,58 +4,33 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...counting.counter import Counter, scan
-from ...formats import scan_log
+from ...formats import AgentLog
 from ...models.model import Model
 from ...validity.validate import rules_of
 from ..arrow import said
-from .inputs import FileSlice
-from .tables import ROWS, PartFiles
+from .inputs import FileSlice, holds_rows
+from .tables import PartFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from ...ledger.columns import Ledger
     from ...messages.types import Transcript
     from ...validity.validate import Rules
-
-VERBS = tuple(ROWS)
-"""Names of the things that a job can do with its rows."""
+    from .task import Task
 
 UNCHANGED = ("count", "validate")
 """The verbs that need no messages, only what they cost."""
 
 AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
 """Rows of a table that are read at a time, and their bytes, about: each may be a session of megabytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The settings that decide what is said of each row; they go to the workers.
-
-    Attributes:
-        verb: one of ``VERBS``.
-        folder: of the output.
-        work: folder of files in work.
-        column: the column or field that has the session or text; None if there is one alone.
-        model: the model to count for; None takes the session's own.
-        format: the format of all sessions; None detects it.
-        options: the verb's own.
-    """
-
-    verb: str
-    folder: str
-    work: str
-    column: str | None
-    model: str | None
-    format: str | None
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 class InputRow(NamedTuple):
@@ -68,6 +43,7 @@ class InputRow(NamedTuple):
         offset: byte of that line; None in a table.
         value: its text, its messages, or None for a null.
         error: why there is no value.
+        log: the value as a log, where the core has read its lines already.
     """
 
     path: str
@@ -76,6 +52,7 @@ class InputRow(NamedTuple):
     offset: int | None
     value: bytes | list[Any] | None
     error: str | None = None
+    log: AgentLog | None = None
 
 
 class Worker:
@@ -88,6 +65,8 @@ class Worker:
         self._model = task.model and Model.named(task.model)  # a name is looked up once, not for each row
         self._counter, self._rules = cache(Counter.for_model), cache(_rules)
         self._named: Counter | None = None  # the named model's: to look it up takes a hash of all of the model
+        targets = said.parted(task.options)
+        self._compacted = said.compacting(self._model, *targets) if task.verb == "compact" else None
         self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
 
     def __call__(self, part: int, units: str) -> str:
@@ -96,7 +75,7 @@ class Worker:
         try:
             with PartFiles(task.verb, Path(task.work), Path(task.folder), part) as files:
                 for unit in json.loads(units):
-                    for row in rows_of(FileSlice(*unit), task.column):
+                    for row in rows_of(FileSlice(*unit), task.column, texts=task.verb == "truncate"):
                         self._add(files, row)
                 files.finish()
                 done = {"rows": files.rows, "bad": files.bad, "places": files.places, "tokens": files.tokens}
@@ -131,20 +110,33 @@ class Worker:
                 raise ValueError("a list, no text")
             return self._shortened(row.value), None
         in_flight = task.options.get("in_flight", False)
-        log = None
-        if isinstance(row.value, bytes) and task.verb in UNCHANGED:
-            log = scan_log(row.value, counter=self._counter_of, format=task.format)
-        found = log[0] if log else said.transcript_of(row.value or b"", task.format)
-        ledger = log[1] if log else self._ledger(found)
+        found, ledger, is_log = self._read(row)
         answer = said.described(found, self._model) | ({} if ledger is None else said.counted(ledger))
-        if log:
+        if is_log and ledger is not None and not ledger.surrogates():
             rules = self._rules(task.model or found.model, in_flight)
-            answer |= {"messages": len(log[1]), **said.judged(log[1], rules)}
+            answer |= {"messages": len(ledger), **said.judged(ledger, rules)}
         else:
-            answer |= said.validated(found, self._model, in_flight=in_flight) | self._changed(found)
+            answer |= said.validated(found, self._model, in_flight=in_flight)
+        answer |= self._changed(found)
         for place in found.skipped:
             files.spoil({"path": row.path, "row": row.row, **_place(row, place.line, place.offset), **_why(place)})
         return answer, ledger
+
+    def _read(self, row: InputRow) -> tuple[Transcript, Ledger | None, bool]:
+        """Return a row's session, its tokens by block, and whether the core read it as a log.
+
+        There are no messages where nothing needs them.
+        """
+        task, log = self._task, row.log
+        if isinstance(row.value, bytes) and (log is None or task.format not in (None, log.found.format)):
+            log = AgentLog.of(row.value, task.format)
+        if log and (counter := self._counter_of(log.found)):
+            ledger = log.ledger(counter)
+            if ledger is not None:
+                is_whole = len(ledger) == log.messages
+                return (log.found if task.verb in UNCHANGED else log.read(is_accepted=is_whole)), ledger, True
+        found = log.read() if log else said.transcript_of(row.value or b"", task.format)
+        return found, self._ledger(found), log is not None
 
     def _counter_of(self, found: Transcript) -> Counter | None:
         """Return what counts a session; None where no model is known and the verb needs none.
@@ -167,8 +159,8 @@ class Worker:
     def _changed(self, found: Transcript) -> dict[str, Any]:
         """Return the session as the verb changes it."""
         task = self._task
-        if task.verb == "compact":
-            return said.compacted(found, self._model, *said.parted(task.options))
+        if self._compacted:
+            return self._compacted(found)
         if task.verb == "repair":
             return said.repaired(found, self._model, in_flight=task.options.get("in_flight", False))
         return {}
@@ -178,29 +170,40 @@ def _rules(model: str | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cache
     return rules_of({"model": model, "in_flight": in_flight})
 
 
-def rows_of(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
-    """Yield a unit's rows; what cannot be read is a row with the reason."""
+def rows_of(unit: FileSlice, column: str | None, *, texts: bool = False) -> Iterator[InputRow]:
+    """Yield a unit's rows, which are sessions or ``texts``; what cannot be read is a row with the reason."""
     try:
         if unit.kind == "parquet":
             yield from _of_table(unit, column)
         elif unit.kind == "lines":
-            yield from _of_lines(unit, column)
+            with Path(unit.path).open("rb") as file:
+                yield from _of_lines(file, unit, column)
         else:
-            yield InputRow(unit.path, 0, 1, 0, Path(unit.path).read_bytes())
+            text = _bytes_of(unit.path)
+            log = None if texts else AgentLog.of_lines(text)
+            if log is None and unit.kind == "undecided" and holds_rows(BytesIO(text), texts=texts):
+                yield from _of_lines(BytesIO(text), unit, column)
+            else:
+                yield InputRow(unit.path, 0, 1, 0, text, log=log)
     except OSError as error:
         yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, _unreadable(error))
 
 
-def _of_lines(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
+def _bytes_of(path: str) -> bytes:
+    """Return a file's bytes."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a million files
+        return file.readall()
+
+
+def _of_lines(file: BinaryIO, unit: FileSlice, column: str | None) -> Iterator[InputRow]:
     """Yield the rows of lines; blank ones are none. Behind one that cannot be read nothing is."""
     at, number, reason = unit.start, unit.row, "the file has become shorter since the job began"
     try:
-        with Path(unit.path).open("rb") as file:
-            file.seek(at)
-            while at < unit.end and (line := file.readline()):
-                if not line.isspace():
-                    yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
-                at, number = at + len(line), number + 1
+        file.seek(at)
+        while at < unit.end and (line := file.readline()):
+            if not line.isspace():
+                yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
+            at, number = at + len(line), number + 1
     except OSError as error:
         reason = _unreadable(error)
     if at < unit.end:

@@ -343,7 +343,7 @@ class Costs:
     ) -> NDArray[np.int64]:
         fits &= (self.tokens > at_least) & (self.owner >= start) & (self.owner < stop)
         if without := tuple(without):
-            fits &= ~np.isin(self.owner, without)
+            fits &= ~self.mask(without)[self.owner]
         fits[list(self.edited)] = False
         return np.flatnonzero(fits)
 
@@ -368,7 +368,7 @@ class Costs:
     def inside(self, rows: NDArray[np.int64], cut: int, also: Iterable[int]) -> NDArray[np.int64]:
         """Return the ``rows`` behind ``cut`` or in the messages ``also``."""
         owner = self.owner[rows]
-        return rows[(owner >= cut) | np.isin(owner, list(also))]
+        return rows[(owner >= cut) | self.mask(tuple(also))[owner]]
 
     def may_follow(self, stop: int, start: int) -> bool:
         """Return whether message ``start`` may follow message ``stop - 1``: not if both are the assistant's."""

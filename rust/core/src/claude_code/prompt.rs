@@ -37,6 +37,7 @@ impl Entries {
         };
         let parts = made.list.into_iter().map(part).collect();
         Ok(Prompt {
+            format: "claude_code",
             model: self.names.get(made.model).to_vec(),
             system: Vec::new(),
             window: None,

@@ -152,6 +152,7 @@ impl Records for Items {
     fn prompt(self: Box<Self>) -> Result<Prompt, Error> {
         let part = |item: Item| Part { role: None, results_first: false, places: vec![item.content] };
         Ok(Prompt {
+            format: "codex",
             charges: self.charges,
             compactions: self.compactions,
             contexts: self.contexts,

@@ -43,6 +43,10 @@ pub fn has_lone_surrogate(json: &str) -> bool {
         let escape = json.as_bytes().get(at..at + 6).filter(|escape| escape.starts_with(b"\\u"))?;
         u16::from_str_radix(std::str::from_utf8(&escape[2..]).ok()?, 16).ok()
     };
+    let has = |start: &[u8]| memchr::memmem::find(json.as_bytes(), start).is_some();
+    if !has(b"\\ud") && !has(b"\\uD") {
+        return false; // nearly all: two passes cost less than a look at each escape
+    }
     let mut at = 0;
     while let Some(next) = json.as_bytes().get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         at += next;

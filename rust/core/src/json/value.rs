@@ -107,7 +107,7 @@ impl<'a> Json<'_, 'a> {
             Kind::True => xxh3_128_with_seed(b"1", NUMBER),
             Kind::False => xxh3_128_with_seed(b"0", NUMBER),
             Kind::Integer | Kind::Float | Kind::Word => xxh3_128_with_seed(number(self.raw()).as_bytes(), NUMBER),
-            Kind::Plain | Kind::Escaped => xxh3_128_with_seed(&self.exact().unwrap_or_default(), TEXT),
+            Kind::Plain | Kind::Escaped => xxh3_128_with_seed(&shortest(self.raw()), TEXT),
             Kind::List => {
                 let mut all = Vec::new();
                 for item in self.inner() {
@@ -147,6 +147,28 @@ fn exact(raw: &str) -> Vec<u8> {
     made
 }
 
+/// The bytes of a string between its quotes, in one form for all that are equal: with an escape only where one has to be, in
+/// its shortest form. Most are written so, and need no decoding.
+fn shortest(raw: &str) -> Cow<'_, [u8]> {
+    if unescape::is_as_written(raw) {
+        return Cow::Borrowed(raw.as_bytes());
+    }
+    let text = exact(raw);
+    let mut made = Vec::with_capacity(raw.len());
+    for byte in text {
+        match byte {
+            b'"' | b'\\' => made.extend([b'\\', byte]),
+            b'\n' => made.extend(b"\\n"),
+            b'\r' => made.extend(b"\\r"),
+            b'\t' => made.extend(b"\\t"),
+            0x08 => made.extend(b"\\b"),
+            0x0C => made.extend(b"\\f"),
+            _ => made.push(byte), // a control character has no other form here
+        }
+    }
+    Cow::Owned(made)
+}
+
 /// A number in one form for all that are equal.
 fn number(raw: &str) -> Cow<'_, str> {
     let is_whole = raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -178,6 +200,8 @@ mod tests {
         for equal in [
             [r#"{"a": 1, "b": [2]}"#, r#"{"b": [2.0], "a": true}"#],
             [r#"["caf\u00e9"]"#, r#"["café"]"#],
+            [r#"["\/\u000a\u0022\u005c\u0009\u0008\u000c\u000d"]"#, r#"["/\n\"\\\t\b\f\r"]"#],
+            [r#"["\u001b\u001B"]"#, r#"["\u001b\u001b"]"#],
             ["[1e22, -0.0, 1e400]", "[10000000000000000000000, 0, Infinity]"],
             [r#"{"a": 0, "a": 1}"#, r#"{"a": 1}"#],
             ["[NaN, false]", "[NaN, 0]"],

@@ -51,6 +51,12 @@ impl Kind {
         matches!(self, Self::Call | Self::ServerCall)
     }
 
+    /// Whether the row belongs to a tool.
+    #[must_use]
+    pub fn is_of_tool(self) -> bool {
+        self.is_call() || self.is_result()
+    }
+
     /// Whether the row is the result of a call.
     #[must_use]
     pub fn is_result(self) -> bool {

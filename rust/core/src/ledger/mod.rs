@@ -26,7 +26,7 @@ pub use overhead::OverheadTerms;
 pub use strings::Strings;
 pub use sums::{Each, Sum, Sums, Totals};
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::repeat_n;
 use std::ops::Range;
 
@@ -276,6 +276,16 @@ impl Ledger {
         };
         let rows = (0..self.rows()).map(&mut place).collect();
         (names, rows)
+    }
+
+    /// Tokens of each tool's calls and results, by name.
+    #[must_use]
+    pub fn by_tool(&self) -> BTreeMap<&str, u64> {
+        let mut sums = BTreeMap::new();
+        for row in (0..self.rows()).filter(|row| self.kind[*row].is_of_tool()) {
+            *sums.entry(self.names.get(row)).or_default() += u64::from(self.tokens[row]);
+        }
+        sums
     }
 
     fn checked(&self, row: usize) -> Result<usize, Error> {

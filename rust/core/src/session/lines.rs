@@ -48,6 +48,16 @@ pub trait Records: Send {
     fn prompt(self: Box<Self>) -> Result<Prompt, Error>;
 }
 
+impl Records for Box<dyn Records> {
+    fn add(&mut self, value: &Json<'_, '_>, place: Place, offset: Option<u64>) -> Result<(), Error> {
+        (**self).add(value, place, offset)
+    }
+
+    fn prompt(self: Box<Self>) -> Result<Prompt, Error> {
+        (*self).prompt()
+    }
+}
+
 /// The lines of a session file, in order.
 ///
 /// # Examples

@@ -16,6 +16,8 @@ use crate::shape::Provider;
 /// The next prompt of a session file: facts about its messages, and these as JSON from the file's bytes.
 #[derive(Debug)]
 pub struct Prompt {
+    /// The file's format.
+    pub format: &'static str,
     /// What its calls were billed.
     pub charges: Vec<Charge>,
     /// Positions behind the messages that each compaction replaced.
@@ -62,7 +64,7 @@ impl Prompt {
         self.writer.write(which, pieces)
     }
 
-    /// The ledger of all messages, which a provider's shape reads; `pieces` as in [`Self::write`].
+    /// The ledger of the first `messages`, which a provider's shape reads; `pieces` as in [`Self::write`].
     ///
     /// `None` where the messages are not what their JSON says: one has half a character alone, or is nested too deeply.
     ///
@@ -75,14 +77,15 @@ impl Prompt {
         pieces: &[(u64, &[u8])],
         counter: Counter,
         provider: Provider,
+        messages: usize,
     ) -> Result<Option<Ledger>, Error> {
-        let text = self.write(0..self.messages(), pieces)?;
+        let text = self.writer.write_lines(0..messages, pieces)?; // a list would be looked at twice, for what else it may be
         if has_lone_surrogate(&text) {
             return Ok(None);
         }
         let mut reader = Reader::new(counter, Some(provider));
         reader.push(text.as_bytes())?;
         let reading = reader.finish()?;
-        Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == self.messages()))
+        Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == messages))
     }
 }

@@ -87,14 +87,29 @@ impl Writer {
         (until, merged.into_iter().map(|(start, end)| (start, end - start)).collect())
     }
 
+    /// A list.
     pub fn write(&self, which: Range<usize>, pieces: &[(u64, &[u8])]) -> Result<String, Error> {
+        self.join_messages(which, pieces, ["[", ",", "]"])
+    }
+
+    /// A line each.
+    pub fn write_lines(&self, which: Range<usize>, pieces: &[(u64, &[u8])]) -> Result<String, Error> {
+        self.join_messages(which, pieces, ["", "\n", ""])
+    }
+
+    fn join_messages(
+        &self,
+        which: Range<usize>,
+        pieces: &[(u64, &[u8])],
+        [start, between, end]: [&str; 3],
+    ) -> Result<String, Error> {
         let parts = self.parts.get(which).unwrap_or_default();
         let bytes = parts.iter().flat_map(|part| &part.places).map(|place| place.length + 32).sum::<u64>();
         let mut out = String::with_capacity(usize::try_from(bytes).unwrap_or(0));
         let mut tape = Tape::default();
         for (n, part) in parts.iter().enumerate() {
             cancel::poll();
-            out.push(if n > 0 { ',' } else { '[' });
+            out.push_str(if n > 0 { between } else { start });
             if let Some(role) = part.role {
                 out.extend([r#"{"role":""#, role, r#"","content":"#]);
             }
@@ -107,7 +122,8 @@ impl Writer {
                 out.push('}');
             }
         }
-        out.push_str(if parts.is_empty() { "[]" } else { "]" });
+        out.push_str(if parts.is_empty() { start } else { "" });
+        out.push_str(end);
         Ok(out)
     }
 
