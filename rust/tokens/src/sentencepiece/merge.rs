@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::SPACE;
+use super::neighbours::Neighbours;
 use crate::cancel;
 
 /// The symbol of a character that merges with none.
@@ -13,9 +13,6 @@ const ALONE: u32 = u32::MAX;
 
 /// Symbols up to which a part is merged by the definition: a heap is no faster.
 const DIRECT: usize = 48;
-
-/// Bits of a number of [`Neighbours`].
-const BITS: u32 = 18;
 
 /// The pairs of a vocabulary: its symbols by number, tokens first.
 #[derive(Debug)]
@@ -67,16 +64,9 @@ impl Merges {
     pub fn apart<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut left = text;
         std::iter::from_fn(move || {
-            let mut before = left.chars().next()?;
-            let inside = left.char_indices().skip(1).find(|&(at, c)| {
-                cancel::poll_at(at);
-                let ends = !self.neighbours.may_join(before, c);
-                before = c;
-                ends
-            });
-            let (part, rest) = left.split_at(inside.map_or(left.len(), |(at, _)| at));
-            left = rest;
-            Some(part)
+            let part = self.neighbours.part(left);
+            left = &left[part.len()..];
+            (!part.is_empty()).then_some(part)
         })
     }
 
@@ -163,35 +153,5 @@ impl Merges {
         }
         let mut kept = live.into_iter();
         symbols.retain(|_| kept.next().unwrap_or(true));
-    }
-}
-
-/// The characters that stand beside each other where a pair merges, as bits: others may be among them.
-#[derive(Debug)]
-struct Neighbours(Vec<u64>);
-
-impl Default for Neighbours {
-    fn default() -> Self {
-        let mut all = Self(vec![0; 1 << (BITS - 6)]);
-        all.insert(SPACE, SPACE); // a run of spaces is one part
-        all
-    }
-}
-
-impl Neighbours {
-    fn place(left: char, right: char) -> (usize, u32) {
-        let both = u64::from(u32::from(left)) << 21 | u64::from(u32::from(right));
-        let number = both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS);
-        ((number >> 6) as usize, (number & 63) as u32)
-    }
-
-    fn insert(&mut self, left: char, right: char) {
-        let (word, bit) = Self::place(left, right);
-        self.0[word] |= 1 << bit;
-    }
-
-    fn may_join(&self, left: char, right: char) -> bool {
-        let (word, bit) = Self::place(left, right);
-        self.0[word] >> bit & 1 == 1
     }
 }
