@@ -91,7 +91,7 @@ impl Counter {
             Ok(encoding) => return Ok(Self::exact(encoding)),
             Err(error) => error,
         };
-        let ours = match SentencePiece::read(data, name) {
+        let ours = match SentencePiece::read(data, name, keeper) {
             Ok(Some(pieces)) => return Ok(Self { engine: Engine::SentencePiece(pieces), rate: 1000 }),
             Ok(None) => ours,
             Err(why) => Error::Argument(why),
@@ -102,6 +102,15 @@ impl Counter {
         let theirs = HuggingFace::read(data, name, ours.to_string())
             .map_err(|theirs| Error::Argument(format!("{ours}; {theirs}")))?;
         Ok(Self { engine: Engine::HuggingFace(theirs), rate: 1000 })
+    }
+
+    /// Counts in the vocabulary of the file with this XXH3 digest, if this process or an earlier one has made its tables: then
+    /// the file need not be held.
+    #[must_use]
+    pub fn known(digest: u128, name: &str, pattern: Option<&str>, keeper: &dyn Keeper) -> Option<Self> {
+        let pieces = || SentencePiece::known(digest, name, keeper).filter(|_| pattern.is_none());
+        let pieces = || Some(Self { engine: Engine::SentencePiece(pieces()?), rate: 1000 });
+        Encoding::known(digest, name, pattern, keeper).map(Self::exact).or_else(pieces)
     }
 
     /// Estimates by length.

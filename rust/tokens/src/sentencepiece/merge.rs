@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::neighbours::Neighbours;
+use super::table::{Table, build};
 use crate::cancel;
 
 /// The symbol of a character that merges with none.
@@ -14,11 +15,18 @@ const ALONE: u32 = u32::MAX;
 /// Symbols up to which a part is merged by the definition: a heap is no faster.
 const DIRECT: usize = 48;
 
+/// Two numbers as one.
+fn wide(one: u32, other: u32) -> u64 {
+    u64::from(one) << 32 | u64::from(other)
+}
+
 /// The pairs of a vocabulary: its symbols by number, tokens first.
 #[derive(Debug)]
 pub struct Merges {
-    chars: HashMap<char, u32>,
-    pairs: HashMap<(u32, u32), (u32, u32)>,
+    /// Symbols by their characters.
+    chars: Table,
+    /// Ranks and symbols by the symbols that merge, each of 32 bits.
+    pairs: Table,
     tokens: u32,
     neighbours: Neighbours,
 }
@@ -56,8 +64,21 @@ impl Merges {
             let mut chars = text.chars();
             chars.next().filter(|_| chars.next().is_none())
         };
-        let chars = symbols.iter().filter_map(|(text, &number)| single(text).map(|c| (c, number))).collect();
-        Some(Self { chars, pairs: merges, tokens: known, neighbours })
+        let chars =
+            symbols.iter().filter_map(|(text, &number)| single(text).map(|c| (u64::from(c), u64::from(number))));
+        let pairs = merges.iter().map(|(&(left, right), &(rank, made))| (wide(left, right), wide(rank, made)));
+        let [chars, pairs] = [chars.collect::<Vec<_>>(), pairs.collect()].map(|entries| Vec::leak(build(&entries)));
+        Some(Self { chars: Table(chars), pairs: Table(pairs), tokens: known, neighbours })
+    }
+
+    /// The merges of what [`Merges::tables`] returned.
+    pub fn of(chars: &'static [u64], pairs: &'static [u64], neighbours: Neighbours, tokens: u32) -> Self {
+        Self { chars: Table(chars), pairs: Table(pairs), tokens, neighbours }
+    }
+
+    /// The number of tokens, and the tables.
+    pub fn tables(&self) -> (u32, [&[u64]; 3]) {
+        (self.tokens, [self.chars.0, self.pairs.0, self.neighbours.words()])
     }
 
     /// The parts of a text that merge by themselves: no pair spans two of them.
@@ -88,7 +109,7 @@ impl Merges {
 
     /// Where each symbol of a part begins after merging, and its number.
     fn merged(&self, part: &str) -> Vec<(usize, u32)> {
-        let number = |c: char| self.chars.get(&c).copied().unwrap_or(ALONE);
+        let number = |c: char| self.chars.get(u64::from(c)).map_or(ALONE, |number| number as u32);
         let mut symbols: Vec<(usize, u32)> = part.char_indices().map(|(at, c)| (at, number(c))).collect();
         if symbols.len() <= DIRECT {
             self.merge_directly(&mut symbols);
@@ -99,7 +120,10 @@ impl Merges {
     }
 
     fn pair(&self, left: u32, right: u32) -> Option<(u32, u32)> {
-        self.pairs.get(&(left, right)).copied()
+        if left == ALONE || right == ALONE {
+            return None;
+        }
+        self.pairs.get(wide(left, right)).map(|both| ((both >> 32) as u32, both as u32))
     }
 
     /// By the definition.

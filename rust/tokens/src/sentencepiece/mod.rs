@@ -3,10 +3,12 @@
 
 mod charsmap;
 mod json;
+mod kept;
 mod merge;
 pub mod model;
 mod neighbours;
 pub mod rewrite;
+mod table;
 mod trie;
 mod unigram;
 mod ways;
@@ -15,10 +17,12 @@ use std::cell::RefCell;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use self::kept::{restored, words_of};
 use self::merge::Merges;
 use self::rewrite::{Ready, Step, rewritten, traced};
 use self::unigram::Unigram;
 use self::ways::{SHORT, Ways};
+use crate::bpe::kept::Keeper;
 use crate::bpe::load::{Kept, is_json};
 use crate::cancel;
 use crate::edges::edges;
@@ -87,18 +91,27 @@ impl Eq for SentencePiece {}
 
 impl SentencePiece {
     /// The vocabulary of a `.model` file or of a `tokenizer.json`; the same file gives the same one. None where it is no
-    /// such file.
+    /// such file. `keeper` has the tables of earlier processes.
     ///
     /// # Errors
     ///
     /// Says what is not known.
-    pub fn read(data: &[u8], name: &str) -> Result<Option<&'static Self>, String> {
+    pub fn read(data: &[u8], name: &str, keeper: &dyn Keeper) -> Result<Option<&'static Self>, String> {
         let digest = xxh3_128(data);
-        if let Some(before) = READ.get(digest) {
+        if let Some(before) = Self::known(digest, name, keeper) {
             return Ok(Some(before));
         }
         let parts = if is_json(data) { json::read(data)? } else { model::read(data)? };
+        let words = parts.as_ref().and_then(|parts| words_of(digest, parts));
+        if let Some(words) = words {
+            keeper.put(digest, &words);
+        }
         Ok(parts.map(|parts| Self::keep(digest, name, parts)))
+    }
+
+    /// The vocabulary of a file with this XXH3 digest, if this process or an earlier one has made it.
+    pub fn known(digest: u128, name: &str, keeper: &dyn Keeper) -> Option<&'static Self> {
+        READ.get(digest).or_else(|| Some(Self::keep(digest, name, restored(keeper.get(digest)?, digest)?)))
     }
 
     /// The vocabulary of a file with that digest: the one that was kept before, or that of these parts.

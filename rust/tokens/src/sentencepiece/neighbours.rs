@@ -23,6 +23,16 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
+    /// The pairs of these words, which [`Neighbours::words`] returned.
+    pub fn of(words: &'static [u64]) -> Self {
+        Self(Cow::Borrowed(words))
+    }
+
+    /// Themselves.
+    pub fn words(&self) -> &[u64] {
+        &self.0
+    }
+
     /// Where the bit of a pair is: its word, and its place there.
     fn bit_of(left: char, right: char) -> (usize, u32) {
         let both = u64::from(u32::from(left)) << 21 | u64::from(u32::from(right));

@@ -114,6 +114,16 @@ impl Unigram {
         Some(Self { trie, scores: Vec::leak(scores), neighbours, settings: Settings { begins, ..settings } })
     }
 
+    /// A vocabulary of what [`Unigram::tables`] returned.
+    pub fn of(trie: &'static [u64], scores: &'static [u64], neighbours: Neighbours, settings: Settings) -> Self {
+        Self { trie: Trie(trie), scores: bytemuck::cast_slice(scores), neighbours, settings }
+    }
+
+    /// Its settings and its tables.
+    pub fn tables(&self) -> (&Settings, [&[u64]; 3]) {
+        (&self.settings, [self.trie.0, bytemuck::cast_slice(self.scores), self.neighbours.words()])
+    }
+
     /// The score of a character without a piece, from that of the worst piece.
     pub fn unknown(worst: f64) -> f64 {
         worst - PENALTY
