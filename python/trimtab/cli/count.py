@@ -98,12 +98,14 @@ def _notes(found: Transcript) -> Iterator[str]:
 def _scan(found: Transcript, counter: Counter) -> Summed:
     from ..counting.counter import scan
     from ..counting.whole import framed
+    from ..templates.rendered import what_renders
 
     with Progress("counting"):
         ledger = scan(found.messages, counter, found.provider)
         ledger, rendered = framed(ledger, found.messages, counter, found.system, found.tools)
     if counter.template is not None and rendered is None and found.messages:
-        print_note(f"an estimate: the chat template of {counter.template.name} cannot render these messages")
+        what = what_renders(counter.template, counter.template.name)
+        print_note(f"an estimate: {what} cannot render these messages")
     return summed(ledger)
 
 

@@ -118,13 +118,13 @@ class Counter(_core.Counter):
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3 and GLM, Qwen
         2 to 3.5, DeepSeek V2, V3 and Coder, GPT-2, ``o200k_base`` (MiniMax) or ``cl100k_base``, and Mistral's
         ``tekken.json``.
-        It counts the pairs of characters of SentencePiece too, in a ``.model`` or a ``tokenizer.json`` with bytes for
-        what has no token (Llama 2, Mistral before Tekken, Gemma): ``exceeds`` has no early exit there, and
-        ``incremental`` keeps the text. The crate ``tokenizers`` counts any other ``tokenizer.json``, in memory that
-        grows with the text. ``engine`` names the one in use, and ``explain`` says why it is not our own. Special tokens
-        are plain text, except those that SentencePiece calls user-defined, and no text is truncated or padded. A file
-        of ranks in tiktoken's format is that of a built-in encoding, of Llama 3 or 4 or of Qwen as published, or it
-        needs a pattern.
+        It counts SentencePiece's ``.model`` and ``tokenizer.json`` too: pairs of characters with bytes for what has no
+        token (Llama 2, Mistral before Tekken, Gemma), and pieces with scores (Unigram). ``exceeds`` has no early exit
+        there, and ``incremental`` keeps the text. The crate ``tokenizers`` counts any other ``tokenizer.json``, in
+        memory that grows with the text. ``engine`` names the one in use, and ``explain`` says why it is not our own.
+        Special tokens are plain text, except those that SentencePiece calls user-defined, and no text is truncated or
+        padded. A file of ranks in tiktoken's format is that of a built-in encoding, of Llama 3 or 4 or of Qwen as
+        published, or it needs a pattern.
 
         Args:
             path: a ``tokenizer.json``, a ``tekken.json``, a SentencePiece ``.model``, a file of ranks, or a ``.gguf``,

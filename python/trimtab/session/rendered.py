@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .._log import log
 from ..counting.whole import framed
 from ..errors import CountError, MessageError
+from ..templates.rendered import what_renders
 
 if TYPE_CHECKING:
     from ..compaction.settings import Settings
@@ -89,12 +90,11 @@ class RenderedPrompts:
         self.is_alike = found == charged
         if not self.is_alike:
             log.warning(
-                "the server charged %s tokens for a prompt that has %s by the chat template of %s: it was given more "
-                "than fit was, renders by another template or other options, or cuts the prompt; its charges decide "
-                "from now on",
+                "the server charged %s tokens for a prompt that has %s by %s: it was given more than fit was, renders "
+                "by another template or other options, or cuts the prompt; its charges decide from now on",
                 f"{charged:,}",
                 f"{found:,}",
-                settings.model.name,
+                what_renders(settings.counter.template, settings.model.name),
             )
 
     def _rendered(self, counter: Counter, sent: Pending) -> int | None:

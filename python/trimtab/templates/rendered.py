@@ -95,7 +95,12 @@ def estimated_tools(renderer: PromptRenderer, counter: _core.Counter, tools: str
 
 def warn(renderer: PromptRenderer, error: Exception) -> None:
     """Warn once that prompts are estimated, because they cannot be rendered."""
-    _warn(renderer.name, outline(error))
+    _warn(what_renders(renderer, renderer.name), outline(error))
+
+
+def what_renders(renderer: PromptRenderer | None, name: str) -> str:
+    """Return what renders a model's prompts, for people: a chat template, unless its format is built in."""
+    return f"the {'rendering' if renderer and not renderer.vocabulary else 'chat template'} of {name}"
 
 
 @lru_cache(64)
@@ -112,5 +117,5 @@ def _tool_tokens(renderer: PromptRenderer, counter: _core.Counter, tools: str) -
 
 
 @lru_cache(64)
-def _warn(name: str, reason: str) -> None:
-    log.warning("the chat template of %s cannot render some messages, which are estimated: %s", name, reason)
+def _warn(what: str, reason: str) -> None:
+    log.warning("%s cannot render some messages, which are estimated: %s", what, reason)

@@ -228,7 +228,7 @@ fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>
 /// The counter of a file that was made before, which is read in parts and not held.
 fn known(path: &str, name: &str, pattern: Option<&str>, folder: &Folder) -> Option<tokens::Counter> {
     let digest = folder.digest_of(path).ok()?;
-    tokens::Encoding::known(digest, name, pattern, folder).map(tokens::Counter::exact)
+    tokens::Counter::known(digest, name, pattern, folder)
 }
 
 /// The counter of a vocabulary's file.

@@ -6,7 +6,8 @@ use crate::bpe::patterns::written;
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::error::Error;
 use crate::sentencepiece::Parts;
-use crate::sentencepiece::model::{Piece, Settings, parts};
+use crate::sentencepiece::model::{BPE, Piece, Settings, parts};
+use crate::sentencepiece::rewrite::Sentence;
 
 /// The first bytes of a file.
 const MAGIC: &[u8] = b"GGUF";
@@ -258,16 +259,12 @@ pub fn read(data: &[u8]) -> Result<Found, String> {
                 .enumerate()
                 .map(|(place, text)| (*text, score(place), u64::try_from(kind(place)).unwrap_or_default()))
                 .collect();
-            let rewrites = keys.flag("remove_extra_whitespaces", false) || keys.get("precompiled_charsmap").is_some();
-            let settings = Settings {
-                merges: true,
-                bytes: true,
-                rewrites,
-                suffix: false,
-                prefix: keys.flag("add_space_prefix", true),
-                again: true,
-            };
-            parts(&pieces, &settings).map(Found::Pieces)
+            if keys.flag("remove_extra_whitespaces", false) || keys.get("precompiled_charsmap").is_some() {
+                return Err("a GGUF file that rewrites texts: not known".to_owned());
+            }
+            let prefix = keys.flag("add_space_prefix", true);
+            let sentence = Sentence { prefix, escapes: true, ..Sentence::default() };
+            parts(&pieces, Settings { kind: BPE, bytes: true, sentence, again: true }).map(Found::Pieces)
         }
         other => Err(format!("a GGUF file with a vocabulary of the kind {other:?}: gpt2 and llama are known")),
     }

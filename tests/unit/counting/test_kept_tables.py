@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_sentencepiece import model_file
 
+from oracles.pieces import charsmap
 from support.model_folders import PIECES, vocabulary
 from trimtab._home import tables_folder
 
@@ -116,3 +118,32 @@ def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert tables_folder()[0] == str(tmp_path / ".cache/trimtab/tables")
+
+
+def pieces(folder: Path, kind: str) -> Path:
+    """A file of SentencePiece."""
+    scores = {text: -float(place) for place, text in enumerate(["▁", *"helowrd", "he", "llo", "▁wor", "▁world"])}
+    rules = {2: charsmap({"ﬁ": "fi", "\n": " "}), 4: 1}
+    if kind == "merges":
+        return model_file(folder / "some.model", scores, ["[REF]"], {3: 2}.items(), rules.items())
+    if kind == "scores":
+        return model_file(folder / "some.model", scores, ["[REF]"], {3: 1, 35: 0}.items(), rules.items())
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], *([*piece] for piece in scores.items())]}
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps({"model": model, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁"}}))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["merges", "scores", "json"])
+def test_tables_of_sentencepiece_are_kept_too(tmp_path: Path, kind: str) -> None:
+    file = pieces(tmp_path, kind)
+    first = counts(tmp_path, file)
+    [tables] = kept(tmp_path)
+    stamp = tables.stat().st_mtime_ns
+    assert counts(tmp_path, file) == first == [f"trimtab {file.name}", first[1]]
+    assert tables.stat().st_mtime_ns == stamp
+    for spoil in (damage, cut, empty):
+        spoil(tables)
+        assert counts(tmp_path, file) == first
+        assert kept(tmp_path) == [tables]
+        assert tables.stat().st_size > 1_000

@@ -8,6 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 import oracle
+from oracles.pieces import Rewriting, charsmap
 from support.scale import scaled
 from trimtab import Counter
 
@@ -34,11 +35,12 @@ def field(of, value):
     return number(of << 3 | 2) + number(len(value)) + value
 
 
-def model_file(path, scores, whole=(), trainer=(), normalizer=()):
+def model_file(path, scores, whole=(), trainer=(), normalizer=(), *, unused=()):
     """A file as SentencePiece writes it; `trainer` and `normalizer` replace fields of these settings."""
     pieces = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL)]
-    pieces += [(text, 0.0, BYTE) for text in BYTES] + [(text, 0.0, USER_DEFINED) for text in whole]
-    pieces += [(text, score, NORMAL) for text, score in scores.items()]
+    pieces += [(text, 0.0, BYTE) for text in BYTES] if dict(trainer).get(35, 1) else []
+    pieces += [(text, 0.0, USER_DEFINED) for text in whole]
+    pieces += [(text, score, UNUSED if text in unused else NORMAL) for text, score in scores.items()]
     data = b"".join(
         field(1, field(1, text.encode()) + field(2, score) + field(3, kind)) for text, score, kind in pieces
     )
@@ -78,6 +80,18 @@ def test_a_model_counts_by_the_definition(prefix, tmp_path):
             assert text.startswith(head)
             assert text.endswith(tail)
             assert count > 2 or head + tail == text
+
+
+def test_a_model_that_rewrites_texts_counts_by_the_definition(tmp_path):
+    rng = random.Random("rewritten")
+    for n in range(scaled(40)):
+        scores, rules = random_scores(rng), {"é": "ab", "文": "", "\n": " ", "中1": "a b", "x": " "}
+        strips, suffix, prefix = rng.random() < 0.5, rng.random() < 0.3, rng.random() < 0.7
+        settings = {2: charsmap(rules), 3: int(prefix), 4: int(strips)}
+        path = model_file(tmp_path / f"{n}.model", scores, (), {24: int(suffix)}.items(), settings.items())
+        rewriting, texts = Rewriting(rules, (), prefix, suffix, strips), texts_of(rng, 40)
+        counts = [oracle.pieces(rewriting(text), scores, prefix=False) for text in texts]
+        assert Counter.from_file(path).count_many(texts).tolist() == counts
 
 
 def merges_of(scores):
@@ -134,13 +148,11 @@ def test_a_long_text_without_a_space_is_counted(tmp_path):
 @pytest.mark.parametrize(
     ("trainer", "normalizer", "match"),
     [
-        ({3: 1}, {}, "merges no pairs"),
+        ({3: 3}, {}, "has words or characters alone"),
         ({35: 0}, {}, "has no tokens for bytes"),
-        ({24: 1}, {}, "puts spaces behind words"),
-        ({}, {2: b"rules"}, "rewrites texts"),
-        ({}, {4: 1}, "rewrites texts"),
+        ({}, {2: b"rules"}, "whose rules for characters are damaged"),
     ],
-    ids=["unigram", "unknown", "suffix", "rules", "blanks"],
+    ids=["words", "unknown", "rules"],
 )
 def test_a_model_that_is_not_known_is_refused(trainer, normalizer, match, tmp_path):
     path = model_file(tmp_path / "some.model", {"a": -1.0}, (), trainer.items(), normalizer.items())

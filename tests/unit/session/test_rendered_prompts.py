@@ -123,3 +123,12 @@ def test_without_the_extra_a_session_estimates(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(renderer, "find_spec", lambda _: None)
     fitted = Compactor(model, archive="memory").fit(turns(60))
     assert fitted.compaction is not None
+
+
+def test_a_charge_of_gpt_oss_is_compared_with_its_rendering(caplog: pytest.LogCaptureFixture) -> None:
+    cm, messages = Compactor("gpt-oss-20b", archive="memory"), conversation(4)
+    cm.fit(messages)
+    charged = trimtab.count(messages, model="gpt-oss-20b") + 40
+    with caplog.at_level(logging.WARNING, "trimtab"):
+        cm.record({"prompt_tokens": charged, "completion_tokens": 5})
+    assert "by the rendering of gpt-oss-20b: it was given more" in caplog.text

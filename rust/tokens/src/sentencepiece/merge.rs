@@ -5,7 +5,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::SPACE;
+use super::neighbours::Neighbours;
+use super::table::{Table, build};
 use crate::cancel;
 
 /// The symbol of a character that merges with none.
@@ -14,14 +15,18 @@ const ALONE: u32 = u32::MAX;
 /// Symbols up to which a part is merged by the definition: a heap is no faster.
 const DIRECT: usize = 48;
 
-/// Bits of a number of [`Neighbours`].
-const BITS: u32 = 18;
+/// Two numbers as one.
+fn wide(one: u32, other: u32) -> u64 {
+    u64::from(one) << 32 | u64::from(other)
+}
 
 /// The pairs of a vocabulary: its symbols by number, tokens first.
 #[derive(Debug)]
 pub struct Merges {
-    chars: HashMap<char, u32>,
-    pairs: HashMap<(u32, u32), (u32, u32)>,
+    /// Symbols by their characters.
+    chars: Table,
+    /// Ranks and symbols by the symbols that merge, each of 32 bits.
+    pairs: Table,
     tokens: u32,
     neighbours: Neighbours,
 }
@@ -59,24 +64,30 @@ impl Merges {
             let mut chars = text.chars();
             chars.next().filter(|_| chars.next().is_none())
         };
-        let chars = symbols.iter().filter_map(|(text, &number)| single(text).map(|c| (c, number))).collect();
-        Some(Self { chars, pairs: merges, tokens: known, neighbours })
+        let chars =
+            symbols.iter().filter_map(|(text, &number)| single(text).map(|c| (u64::from(c), u64::from(number))));
+        let pairs = merges.iter().map(|(&(left, right), &(rank, made))| (wide(left, right), wide(rank, made)));
+        let [chars, pairs] = [chars.collect::<Vec<_>>(), pairs.collect()].map(|entries| Vec::leak(build(&entries)));
+        Some(Self { chars: Table(chars), pairs: Table(pairs), tokens: known, neighbours })
+    }
+
+    /// The merges of what [`Merges::tables`] returned.
+    pub fn of(chars: &'static [u64], pairs: &'static [u64], neighbours: Neighbours, tokens: u32) -> Self {
+        Self { chars: Table(chars), pairs: Table(pairs), tokens, neighbours }
+    }
+
+    /// The number of tokens, and the tables.
+    pub fn tables(&self) -> (u32, [&[u64]; 3]) {
+        (self.tokens, [self.chars.0, self.pairs.0, self.neighbours.words()])
     }
 
     /// The parts of a text that merge by themselves: no pair spans two of them.
     pub fn apart<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut left = text;
         std::iter::from_fn(move || {
-            let mut before = left.chars().next()?;
-            let inside = left.char_indices().skip(1).find(|&(at, c)| {
-                cancel::poll_at(at);
-                let ends = !self.neighbours.may_join(before, c);
-                before = c;
-                ends
-            });
-            let (part, rest) = left.split_at(inside.map_or(left.len(), |(at, _)| at));
-            left = rest;
-            Some(part)
+            let part = self.neighbours.part(left);
+            left = &left[part.len()..];
+            (!part.is_empty()).then_some(part)
         })
     }
 
@@ -98,7 +109,7 @@ impl Merges {
 
     /// Where each symbol of a part begins after merging, and its number.
     fn merged(&self, part: &str) -> Vec<(usize, u32)> {
-        let number = |c: char| self.chars.get(&c).copied().unwrap_or(ALONE);
+        let number = |c: char| self.chars.get(u64::from(c)).map_or(ALONE, |number| number as u32);
         let mut symbols: Vec<(usize, u32)> = part.char_indices().map(|(at, c)| (at, number(c))).collect();
         if symbols.len() <= DIRECT {
             self.merge_directly(&mut symbols);
@@ -109,7 +120,10 @@ impl Merges {
     }
 
     fn pair(&self, left: u32, right: u32) -> Option<(u32, u32)> {
-        self.pairs.get(&(left, right)).copied()
+        if left == ALONE || right == ALONE {
+            return None;
+        }
+        self.pairs.get(wide(left, right)).map(|both| ((both >> 32) as u32, both as u32))
     }
 
     /// By the definition.
@@ -163,35 +177,5 @@ impl Merges {
         }
         let mut kept = live.into_iter();
         symbols.retain(|_| kept.next().unwrap_or(true));
-    }
-}
-
-/// The characters that stand beside each other where a pair merges, as bits: others may be among them.
-#[derive(Debug)]
-struct Neighbours(Vec<u64>);
-
-impl Default for Neighbours {
-    fn default() -> Self {
-        let mut all = Self(vec![0; 1 << (BITS - 6)]);
-        all.insert(SPACE, SPACE); // a run of spaces is one part
-        all
-    }
-}
-
-impl Neighbours {
-    fn place(left: char, right: char) -> (usize, u32) {
-        let both = u64::from(u32::from(left)) << 21 | u64::from(u32::from(right));
-        let number = both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS);
-        ((number >> 6) as usize, (number & 63) as u32)
-    }
-
-    fn insert(&mut self, left: char, right: char) {
-        let (word, bit) = Self::place(left, right);
-        self.0[word] |= 1 << bit;
-    }
-
-    fn may_join(&self, left: char, right: char) -> bool {
-        let (word, bit) = Self::place(left, right);
-        self.0[word] >> bit & 1 == 1
     }
 }

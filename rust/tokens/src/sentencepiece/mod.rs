@@ -1,17 +1,28 @@
-//! Vocabularies of characters and of pairs that merge, as `SentencePiece` trains them: Llama 2, Mistral before Tekken,
-//! Gemma. A space is `▁`. A character without a token is the tokens of its bytes.
+//! Vocabularies of characters, as `SentencePiece` trains them: pairs that merge (Llama 2, Mistral before Tekken, Gemma), or
+//! pieces with scores (T5, and many of Chinese and Japanese makers). A space is `▁`.
 
+mod charsmap;
 mod json;
+mod kept;
 mod merge;
 pub mod model;
+mod neighbours;
+pub mod rewrite;
+mod table;
+mod trie;
+mod unigram;
+mod ways;
 
-use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use self::kept::{restored, words_of};
 use self::merge::Merges;
+use self::rewrite::{Ready, Step, rewritten, traced};
+use self::unigram::Unigram;
+use self::ways::{SHORT, Ways};
+use crate::bpe::kept::Keeper;
 use crate::bpe::load::{Kept, is_json};
 use crate::cancel;
 use crate::edges::edges;
@@ -19,46 +30,46 @@ use crate::edges::edges;
 /// The character that vocabularies have for a space.
 const SPACE: char = '▁';
 
-/// Bytes of a part whose count is kept; a longer one does not come again.
-const SHORT: usize = 64;
-
-/// Counts that a thread keeps, a few megabytes.
-const KEPT: usize = 1 << 16;
-
 thread_local! {
-    static COUNTS: RefCell<Counts> = RefCell::default();
+    static WAYS: RefCell<Ways> = RefCell::default();
 }
 
 /// The vocabularies that were loaded.
 static READ: Kept<SentencePiece> = Kept::new();
 
-/// The space in front of a text that is not in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Prefix {
-    None,
-    Always,
-    /// Unless the text begins with one.
-    Missing,
-}
-
 /// The parts of a vocabulary.
 #[derive(Debug)]
 pub struct Parts {
-    prefix: Prefix,
-    /// Texts that are one token wherever they stand, the longest first.
+    steps: Vec<Step>,
+    model: Model,
+}
+
+/// How a text is laid with pieces.
+#[derive(Debug)]
+pub enum Model {
+    /// By pairs that merge.
+    Merges(Pairs),
+    /// By scores.
+    Unigram(Unigram),
+}
+
+/// Pairs that merge, and texts that are one token wherever they stand.
+#[derive(Debug)]
+pub struct Pairs {
+    /// These texts, the longest first.
     whole: Vec<String>,
-    /// The bytes that these begin with: few, and every byte of a text is compared with them.
+    /// The bytes that they begin with: few, and every byte of a text is compared with them.
     begins: Vec<u8>,
     merges: Merges,
 }
 
-impl Parts {
-    fn new(prefix: Prefix, mut whole: Vec<String>, merges: Merges) -> Self {
+impl Pairs {
+    fn new(mut whole: Vec<String>, merges: Merges) -> Self {
         whole.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let mut begins: Vec<u8> = whole.iter().filter_map(|text| text.bytes().next()).collect();
         begins.sort_unstable();
         begins.dedup();
-        Self { prefix, whole, begins, merges }
+        Self { whole, begins, merges }
     }
 }
 
@@ -66,7 +77,8 @@ impl Parts {
 #[derive(Debug)]
 pub struct SentencePiece {
     name: String,
-    parts: Parts,
+    steps: Vec<Ready>,
+    model: Model,
 }
 
 impl PartialEq for SentencePiece {
@@ -79,19 +91,33 @@ impl Eq for SentencePiece {}
 
 impl SentencePiece {
     /// The vocabulary of a `.model` file or of a `tokenizer.json`; the same file gives the same one. None where it is no
-    /// such file.
-    pub fn read(data: &[u8], name: &str) -> Result<Option<&'static Self>, String> {
+    /// such file. `keeper` has the tables of earlier processes.
+    ///
+    /// # Errors
+    ///
+    /// Says what is not known.
+    pub fn read(data: &[u8], name: &str, keeper: &dyn Keeper) -> Result<Option<&'static Self>, String> {
         let digest = xxh3_128(data);
-        if let Some(before) = READ.get(digest) {
+        if let Some(before) = Self::known(digest, name, keeper) {
             return Ok(Some(before));
         }
-        let parts = if is_json(data) { json::read(data) } else { model::read(data)? };
+        let parts = if is_json(data) { json::read(data)? } else { model::read(data)? };
+        let words = parts.as_ref().and_then(|parts| words_of(digest, parts));
+        if let Some(words) = words {
+            keeper.put(digest, &words);
+        }
         Ok(parts.map(|parts| Self::keep(digest, name, parts)))
+    }
+
+    /// The vocabulary of a file with this XXH3 digest, if this process or an earlier one has made it.
+    pub fn known(digest: u128, name: &str, keeper: &dyn Keeper) -> Option<&'static Self> {
+        READ.get(digest).or_else(|| Some(Self::keep(digest, name, restored(keeper.get(digest)?, digest)?)))
     }
 
     /// The vocabulary of a file with that digest: the one that was kept before, or that of these parts.
     pub fn keep(digest: u128, name: &str, parts: Parts) -> &'static Self {
-        READ.get(digest).unwrap_or_else(|| READ.keep(digest, Self { name: name.to_owned(), parts }))
+        let steps = parts.steps.into_iter().map(Ready::new).collect();
+        READ.get(digest).unwrap_or_else(|| READ.keep(digest, Self { name: name.to_owned(), steps, model: parts.model }))
     }
 
     /// Its name.
@@ -101,15 +127,45 @@ impl SentencePiece {
 
     /// Tokens of `text`.
     pub fn count(&'static self, text: &str) -> usize {
-        let text = self.normal(text);
-        COUNTS.with_borrow_mut(|counts| {
-            counts.take(std::ptr::from_ref(self).addr());
-            self.sections(&text).map(|section| section.map_or(1, |text| self.count_section(text, counts))).sum()
+        let (text, own) = (rewritten(&self.steps, text), std::ptr::from_ref(self).addr());
+        WAYS.with_borrow_mut(|ways| {
+            ways.take(own);
+            match &self.model {
+                Model::Merges(pairs) => {
+                    pairs.sections(&text).map(|section| section.map_or(1, |text| pairs.count(text, ways))).sum()
+                }
+                Model::Unigram(unigram) => unigram.count(&text, ways),
+            }
         })
     }
 
-    fn count_section(&self, text: &str, counts: &mut Counts) -> usize {
-        let merges = &self.parts.merges;
+    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
+    /// more tokens than that.
+    pub fn edges(&'static self, text: &str, head: usize, tail: usize) -> Option<(usize, usize)> {
+        let whole = traced(&self.steps, text);
+        let (mut tokens, mut start) = (Vec::new(), 0);
+        let mut put = |length: usize, count: usize| {
+            // The tokens of the bytes of several characters are those of each one.
+            let parts = if count == length { whole.text[start..start + length].chars().count() } else { 1 };
+            for part in whole.text[start..start + length].chars().map(char::len_utf8).take(parts) {
+                let (length, count) = if parts == 1 { (length, count) } else { (part, part) };
+                let places = &whole.places[start..start + length];
+                let place = places.first().map_or(0, |place| place.start)..places.last().map_or(0, |place| place.end);
+                tokens.extend(std::iter::repeat_n((place.start, place.end), count));
+                start += length;
+            }
+        };
+        match &self.model {
+            Model::Merges(pairs) => pairs.tokens(&whole.text, &mut put),
+            Model::Unigram(unigram) => unigram.tokens(&whole.text, &mut put),
+        }
+        edges(&tokens, text, head, tail)
+    }
+}
+
+impl Pairs {
+    fn count(&self, text: &str, ways: &mut Ways) -> usize {
+        let merges = &self.merges;
         merges
             .apart(text)
             .map(|part| {
@@ -117,65 +173,34 @@ impl SentencePiece {
                 if part.len() > SHORT {
                     return merges.count(part);
                 }
-                if let Some(&count) = counts.of.get(part) {
-                    return count as usize;
-                }
-                let count = merges.count(part);
-                counts.keep(part, count);
-                count
+                let place = Ways::place(part);
+                ways.count(part, place).unwrap_or_else(|| {
+                    let count = merges.count(part);
+                    ways.insert(part, place, count, None);
+                    count
+                })
             })
             .sum()
     }
 
-    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
-    /// more tokens than that.
-    pub fn edges(&self, text: &str, head: usize, tail: usize) -> Option<(usize, usize)> {
-        let normal = self.normal(text);
-        let added = normal.chars().count() - text.chars().count();
-        // The characters of both texts are the same ones, behind the space that was added.
-        let mut places = std::iter::repeat_n(0, added).chain(text.char_indices().map(|(at, c)| at + c.len_utf8()));
-        let (mut read, mut place) = (0, 0);
-        let mut upto = |end: usize| {
-            while read < end {
-                read += normal[read..].chars().next().map_or(1, char::len_utf8);
-                place = places.next().unwrap_or(text.len());
-            }
-            place
-        };
-        let (mut tokens, mut start, mut from) = (Vec::new(), 0, 0);
-        for section in self.sections(&normal) {
-            let begin = from;
-            let found = match section {
-                None => vec![(self.whole_at(&normal[begin..]).map_or(0, str::len), 1)],
-                Some(text) => self.parts.merges.apart(text).flat_map(|part| self.parts.merges.tokens(part)).collect(),
-            };
-            for (length, count) in found {
-                from += length;
-                let end = upto(from);
-                tokens.extend(std::iter::repeat_n((start, end), count));
-                start = end;
+    /// Calls `put` with bytes of a text, in order, and the number of tokens that they are.
+    fn tokens(&self, text: &str, put: &mut impl FnMut(usize, usize)) {
+        let mut start = 0;
+        for section in self.sections(text) {
+            match section {
+                None => {
+                    let length = self.whole_at(&text[start..]).map_or(0, str::len);
+                    put(length, 1);
+                    start += length;
+                }
+                Some(section) => {
+                    for (length, count) in self.merges.apart(section).flat_map(|part| self.merges.tokens(part)) {
+                        put(length, count);
+                    }
+                    start += section.len();
+                }
             }
         }
-        edges(&tokens, text, head, tail)
-    }
-
-    /// The text as the vocabulary has it: spaces as [`SPACE`], and one in front.
-    fn normal<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let prefix = match self.parts.prefix {
-            Prefix::Always => !text.is_empty(),
-            Prefix::Missing => !text.is_empty() && !text.starts_with([' ', SPACE]),
-            Prefix::None => false,
-        };
-        if !prefix && !text.contains(' ') {
-            return Cow::Borrowed(text);
-        }
-        let mut normal = String::with_capacity(text.len() + text.len() / 2);
-        normal.extend(prefix.then_some(SPACE));
-        for (n, word) in text.split(' ').enumerate() {
-            normal.extend((n > 0).then_some(SPACE));
-            normal.push_str(word);
-        }
-        Cow::Owned(normal)
     }
 
     /// The text between the texts that are one token, and None for each of these.
@@ -195,41 +220,18 @@ impl SentencePiece {
 
     /// The text that is one token at the start of `text`.
     fn whole_at(&self, text: &str) -> Option<&str> {
-        self.parts.whole.iter().map(String::as_str).find(|whole| text.starts_with(whole))
+        self.whole.iter().map(String::as_str).find(|whole| text.starts_with(whole))
     }
 
     /// Where the next text that is one token begins.
     fn next_whole(&self, text: &str) -> usize {
         let is_next = |&(at, byte): &(usize, u8)| {
             cancel::poll_at(at);
-            self.parts.begins.contains(&byte) && self.whole_at(&text[at..]).is_some()
+            self.begins.contains(&byte) && self.whole_at(&text[at..]).is_some()
         };
-        if self.parts.whole.is_empty() {
+        if self.whole.is_empty() {
             return text.len();
         }
         text.bytes().enumerate().find(is_next).map_or(text.len(), |(at, _)| at)
-    }
-}
-
-/// The counts of parts that came before, in one vocabulary.
-#[derive(Default)]
-struct Counts {
-    vocabulary: usize,
-    of: HashMap<Box<str>, u32>,
-}
-
-impl Counts {
-    /// Forgets the counts of another vocabulary.
-    fn take(&mut self, vocabulary: usize) {
-        if self.vocabulary != vocabulary {
-            *self = Self { vocabulary, ..Self::default() };
-        }
-    }
-
-    fn keep(&mut self, part: &str, count: usize) {
-        if self.of.len() >= KEPT {
-            self.of.clear();
-        }
-        self.of.insert(part.into(), u32::try_from(count).unwrap_or(u32::MAX)); // a part has 64 bytes at most
     }
 }

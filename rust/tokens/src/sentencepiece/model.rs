@@ -1,20 +1,25 @@
 //! Reads a `.model` file: protobuf, whose fields are those of `sentencepiece_model.proto`.
 
-#![allow(clippy::cast_possible_truncation)] // pieces have numbers of 32 bits
+#![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // pieces have numbers of 32 bits, and few bytes
 
 use std::collections::HashSet;
 
+use super::charsmap::Charsmap;
 use super::merge::Merges;
-use super::{Parts, Prefix, SPACE};
+use super::rewrite::{Sentence, Step};
+use super::unigram::{self, Unigram};
+use super::{Model, Pairs, Parts, SPACE};
 
 /// Kinds of pieces.
 const NORMAL: u64 = 1;
+const UNKNOWN: u64 = 2;
 const USER_DEFINED: u64 = 4;
 const UNUSED: u64 = 5;
 const BYTE: u64 = 6;
 
-/// The kind of a model that merges pairs.
-const BPE: u64 = 2;
+/// Kinds of models: of pieces with scores, of pairs that merge.
+const UNIGRAM: u64 = 1;
+pub const BPE: u64 = 2;
 
 /// A value of a field.
 #[derive(Clone, Copy)]
@@ -90,6 +95,10 @@ fn piece(data: &[u8]) -> Option<Piece<'_>> {
 }
 
 /// The parts of a file; None where it is no model.
+///
+/// # Errors
+///
+/// Says what is not known.
 pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
     let Some(file) = fields(data) else { return Ok(None) };
     let pieces = file.iter().filter_map(|&(field, value)| match value {
@@ -98,31 +107,35 @@ pub fn read(data: &[u8]) -> Result<Option<Parts>, String> {
     });
     let Some(pieces) = pieces.collect::<Option<Vec<_>>>().filter(|pieces| !pieces.is_empty()) else { return Ok(None) };
     let (Some(trainer), Some(normalizer)) = (fields(bytes(&file, 2)), fields(bytes(&file, 3))) else { return Ok(None) };
+    let rules = match bytes(&normalizer, 2) {
+        [] => None,
+        rules => Some(Charsmap::read(rules).ok_or("a SentencePiece model whose rules for characters are damaged")?),
+    };
     let settings = Settings {
-        merges: number(&trainer, 3, 1) == BPE,
+        kind: number(&trainer, 3, 1),
         bytes: number(&trainer, 35, 0) != 0,
-        rewrites: !bytes(&normalizer, 2).is_empty() || number(&normalizer, 4, 1) != 0 || number(&normalizer, 5, 1) == 0,
-        suffix: number(&trainer, 24, 0) != 0,
-        prefix: number(&normalizer, 3, 1) != 0,
+        sentence: Sentence {
+            rules,
+            whole: Vec::new(),
+            prefix: number(&normalizer, 3, 1) != 0,
+            suffix: number(&trainer, 24, 0) != 0,
+            strips: number(&normalizer, 4, 1) != 0,
+            escapes: number(&normalizer, 5, 1) != 0,
+        },
         again: false,
     };
-    parts(&pieces, &settings).map(Some)
+    parts(&pieces, settings).map(Some)
 }
 
 /// The settings of a file, which stand beside its pieces.
-#[allow(clippy::struct_excessive_bools)] // as the files have them
 pub struct Settings {
-    /// Whether pairs merge.
-    pub merges: bool,
+    /// The kind of the model.
+    pub kind: u64,
     /// Whether a character without a token is the tokens of its bytes.
     pub bytes: bool,
-    /// Whether texts are rewritten in another way than spaces.
-    pub rewrites: bool,
-    /// Whether spaces stand behind words.
-    pub suffix: bool,
-    /// Whether a space is put in front of a text.
-    pub prefix: bool,
-    /// Whether it is put behind a whole text too.
+    /// How texts are rewritten; the texts that no rule changes are those of the pieces.
+    pub sentence: Sentence,
+    /// Whether a space is put behind a whole text too.
     pub again: bool,
 }
 
@@ -131,30 +144,72 @@ pub struct Settings {
 /// # Errors
 ///
 /// Says what is not known.
-pub fn parts(pieces: &[Piece<'_>], settings: &Settings) -> Result<Parts, String> {
+pub fn parts(pieces: &[Piece<'_>], settings: Settings) -> Result<Parts, String> {
+    let wrong = |why: &str| format!("a SentencePiece model that {why}: not known");
     let of_kind = |kind: u64| pieces.iter().filter(move |piece| piece.2 == kind).map(|piece| piece.0);
-    let why = if !settings.merges {
-        "merges no pairs"
-    } else if !settings.bytes || of_kind(BYTE).count() != 256 {
-        "has no tokens for bytes"
-    } else if settings.rewrites {
-        "rewrites texts"
-    } else if settings.suffix {
-        "puts spaces behind words"
-    } else if of_kind(UNUSED).next().is_some() || pieces.iter().any(|piece| piece.1.is_nan()) {
-        "has pieces that it does not use"
-    } else if of_kind(USER_DEFINED).any(|text| text.is_empty() || text.contains([' ', SPACE])) {
-        "has a whole text with a space"
-    } else if settings.prefix && settings.again && of_kind(USER_DEFINED).next().is_some() {
-        "puts spaces behind whole texts"
-    } else {
-        ""
+    let bytes = of_kind(BYTE).count();
+    if settings.bytes && bytes != 256 {
+        return Err(wrong("has no tokens for bytes"));
+    }
+    if !settings.bytes && bytes > 0 {
+        return Err(wrong("has tokens for bytes and does not use them"));
+    }
+    if pieces.iter().any(|piece| piece.1.is_nan()) {
+        return Err(wrong("has pieces without a score"));
+    }
+    let whole: Vec<String> = of_kind(USER_DEFINED).map(str::to_owned).collect();
+    if whole.iter().any(String::is_empty) {
+        return Err(wrong("has a whole text that is empty"));
+    }
+    let model = match settings.kind {
+        UNIGRAM => Model::Unigram(unigram(pieces, settings.bytes).map_err(wrong)?),
+        BPE => Model::Merges(pairs(pieces, &settings).map_err(wrong)?),
+        _ => return Err(wrong("has words or characters alone")),
     };
-    if !why.is_empty() {
-        return Err(format!("a SentencePiece model that {why}: not known"));
+    let sentence = Sentence { whole, ..settings.sentence };
+    Ok(Parts { steps: vec![Step::Sentence(sentence)], model })
+}
+
+fn unigram(pieces: &[Piece<'_>], bytes: bool) -> Result<Unigram, &'static str> {
+    let mut different = HashSet::new();
+    let in_texts = |piece: &&Piece<'_>| matches!(piece.2, NORMAL | USER_DEFINED | UNUSED);
+    if pieces.iter().filter(|piece| piece.2 == UNKNOWN).count() != 1 {
+        return Err("has not one piece for unknown characters");
+    }
+    if pieces.iter().any(|piece| piece.0.is_empty() || piece.0.contains('\0'))
+        || !pieces.iter().filter(in_texts).all(|piece| different.insert(piece.0))
+    {
+        return Err("contradicts itself");
+    }
+    let scores = pieces.iter().filter(|piece| piece.2 == NORMAL).map(|piece| piece.1);
+    let worst = scores.fold(f32::MAX, f32::min);
+    // A whole text is worth more than most texts, a long one more than a short one.
+    let bonus = |text: &str| f64::from((text.len() as f64 * 0.1 - 0.1) as f32);
+    let used: Vec<(&str, f64)> = pieces
+        .iter()
+        .filter(|piece| matches!(piece.2, NORMAL | USER_DEFINED))
+        .map(|&(text, score, kind)| (text, if kind == USER_DEFINED { bonus(text) } else { f64::from(score) }))
+        .collect();
+    let unknown = f64::from(Unigram::unknown(f64::from(worst)) as f32);
+    let settings = unigram::Settings { single: true, bytes, unknown, ..unigram::Settings::default() };
+    Unigram::new(&used, settings).ok_or("has too many pieces")
+}
+
+fn pairs(pieces: &[Piece<'_>], settings: &Settings) -> Result<Pairs, &'static str> {
+    let of_kind = |kind: u64| pieces.iter().filter(move |piece| piece.2 == kind).map(|piece| piece.0);
+    if !settings.bytes {
+        return Err("has no tokens for bytes");
+    }
+    if of_kind(UNUSED).next().is_some() {
+        return Err("has pieces that it does not use");
+    }
+    if of_kind(USER_DEFINED).any(|text| text.contains([' ', SPACE])) {
+        return Err("has a whole text with a space");
+    }
+    if settings.sentence.prefix && settings.again && of_kind(USER_DEFINED).next().is_some() {
+        return Err("puts spaces behind whole texts");
     }
     let whole = of_kind(USER_DEFINED).map(str::to_owned).collect();
-    let prefix = if settings.prefix { Prefix::Always } else { Prefix::None };
     let known: HashSet<&str> = of_kind(NORMAL).collect();
     let mut scores: Vec<f32> = pieces.iter().map(|piece| piece.1).collect();
     scores.sort_by(|one, other| other.total_cmp(one));
@@ -167,8 +222,8 @@ pub fn parts(pieces: &[Piece<'_>], settings: &Settings) -> Result<Parts, String>
             .filter(move |(left, right)| is_symbol(left, known) && is_symbol(right, known))
             .map(move |(left, right)| (left, right, rank))
     });
-    let merges = Merges::new(known.iter().copied(), pairs).ok_or("a SentencePiece model that contradicts itself")?;
-    Ok(Parts::new(prefix, whole, merges))
+    let merges = Merges::new(known.iter().copied(), pairs).ok_or("contradicts itself")?;
+    Ok(Pairs::new(whole, merges))
 }
 
 /// Whether a text can be a symbol while pairs merge: a piece, or a character.
