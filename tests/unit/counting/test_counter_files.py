@@ -319,7 +319,8 @@ def test_what_is_not_known_is_said(model, tmp_path, rank_file):
     refused(b"what is this\n", "no tokenizer.json and no ranks")
     refused(b"\xff\xfe", "not UTF-8")
     refused(b"{", "no tokenizer.json")
-    refused({"model": {"type": "Unigram"}}, "only byte-level pairs are known")
+    refused({"model": {"type": "WordPiece"}}, "only byte-level pairs are known")
+    refused({"model": {"type": "Unigram"}}, "a tokenizer.json of pieces with scores without them")
     refused({"model": model, "pre_tokenizer": split_by("(")}, r"the pattern .* is not known; .*parenthesis")
     refused({"model": model, "pre_tokenizer": GPT2, "normalizer": {"type": "NFKX"}}, "only NFC is known")
     with pytest.raises(ValueError, match="is not known"):
