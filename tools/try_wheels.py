@@ -137,7 +137,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="trimtab-try-") as scratch:
         folder = Path(scratch)
         texts = expected(options.texts, folder)
-        for version, python in pythons().items():
+        served = pythons()
+        for version, python in served.items():
             environment = folder / version
             rows.append(f"Python {version}: {installed(python, wheel, environment)}; ")
             rows[-1] += tried((environment / "bin" / "python",), str(texts), str(folder / f"home-{version}"))
@@ -146,7 +147,7 @@ def main() -> int:
             print("a root of its own: not tried, chroot takes root")
         else:
             root = folder / "root"
-            version, python = next(iter(pythons().items()))
+            version, python = next(iter(served.items()))
             bare_root(python, folder / version, root)
             shutil.copy(texts, root / "texts.json")
             run = ("chroot", root, "/py/bin/python3")

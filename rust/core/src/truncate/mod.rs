@@ -12,7 +12,7 @@ pub use quoted::truncate_around;
 pub use stream::Stream;
 
 use crate::error::Error;
-use fit::{Source, chars_of, lines_of};
+use fit::{chars_of, lines_of};
 use trimtab_tokens::Counter;
 
 /// The kind of a tool's output, which decides the part to keep.
@@ -118,10 +118,7 @@ impl Limits {
 /// ```
 #[must_use]
 pub fn truncate(text: &str, category: Category, limits: Limits, more: &str, counter: &Counter) -> Option<String> {
-    if limits.hold(text, counter) {
-        return None;
-    }
-    Some(fit::cut(&Source::whole(text), category, limits, more, counter).of(text))
+    truncate_around::<&str>(text, &[], category, limits, more, counter)
 }
 
 #[cfg(test)]

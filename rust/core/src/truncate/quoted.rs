@@ -1,5 +1,6 @@
 //! Truncation that keeps lines which are quoted elsewhere, such as those that a later call replaces in a file.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use memchr::memmem;
@@ -92,11 +93,13 @@ fn joined(text: &str, head: usize, tail: usize, kept: &[Range<usize>], mut wordi
 
 /// The whole lines that the quotes stand in, in order; near ones are one part.
 fn quoted_lines<'q>(text: &str, quotes: impl Iterator<Item = &'q str>) -> Vec<Range<usize>> {
-    let lines = text.split_inclusive('\n').scan(0, |start, line| {
-        let begin = std::mem::replace(start, *start + line.len());
-        Some((begin, line, bare(line)))
+    let lines = LazyCell::new(|| {
+        let lines = text.split_inclusive('\n').scan(0, |start, line| {
+            let begin = std::mem::replace(start, *start + line.len());
+            Some((begin, line, bare(line)))
+        });
+        lines.collect::<Vec<_>>()
     });
-    let lines: Vec<_> = lines.collect();
     let found = quotes.filter_map(|quote| {
         let quote = quote.trim_matches(['\r', '\n']);
         let is_blank = quote.trim().is_empty();

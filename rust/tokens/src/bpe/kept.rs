@@ -79,9 +79,19 @@ fn patterns() -> u64 {
     halves(xxh3_128(written.collect::<String>().as_bytes()))[0]
 }
 
+/// A digest as two words.
 #[allow(clippy::cast_possible_truncation)] // the two halves
-fn halves(wide: u128) -> [u64; 2] {
+pub fn halves(wide: u128) -> [u64; 2] {
     [wide as u64, (wide >> 64) as u64]
+}
+
+/// Bytes as whole words, the last one filled with zeros.
+pub fn in_words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks(8).map(|bytes| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    })
 }
 
 /// Tokens with their numbers, in order: a word with number and length, then the bytes in whole words.
@@ -91,11 +101,7 @@ fn packed(whole: &Whole) -> Vec<u64> {
     let mut words = vec![sorted.len() as u64];
     for (token, &number) in sorted {
         words.push((number as u64) << 32 | token.len() as u64);
-        words.extend(token.chunks(8).map(|bytes| {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            u64::from_le_bytes(word)
-        }));
+        words.extend(in_words(token));
     }
     words
 }

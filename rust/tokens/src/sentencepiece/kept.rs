@@ -11,6 +11,7 @@ use super::neighbours::Neighbours;
 use super::rewrite::Step;
 use super::unigram::{Settings, Unigram};
 use super::{Model, Pairs, Parts};
+use crate::bpe::kept::{halves, in_words};
 
 /// Words of the header: two cache lines, so that what follows begins one.
 const HEADER: usize = 16;
@@ -53,11 +54,7 @@ pub fn words_of(digest: u128, parts: &Parts) -> Option<Vec<u64>> {
     words[0] = FORMAT;
     words[FILE].copy_from_slice(&halves(digest));
     words[LENGTHS] = settings.len() as u64;
-    words.extend(settings.chunks(8).map(|bytes| {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    }));
+    words.extend(in_words(&settings));
     words.resize(words.len().next_multiple_of(HEADER / 2), 0);
     for (place, table) in tables.iter().enumerate() {
         words[LENGTHS + 1 + place] = table.len() as u64;
@@ -98,9 +95,4 @@ pub fn restored(words: &'static [u64], digest: u128) -> Option<Parts> {
 /// Digest of all words but those of the digest itself.
 fn content(words: &[u64]) -> u128 {
     xxh3_128(bytemuck::cast_slice(&words[LENGTHS..])) ^ u128::from(words[0])
-}
-
-#[allow(clippy::cast_possible_truncation)] // the two halves
-fn halves(wide: u128) -> [u64; 2] {
-    [wide as u64, (wide >> 64) as u64]
 }

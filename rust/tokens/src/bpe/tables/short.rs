@@ -2,9 +2,6 @@
 
 use super::{Key, SHORT, WITHOUT_COUNT, bucket_of, by_token, parts_of};
 
-/// Entries whose cache lines are read side by side.
-const SIDE_BY_SIDE: usize = 32;
-
 /// Words of a bucket: one cache line.
 const BUCKET: usize = 8;
 
@@ -19,21 +16,13 @@ pub fn write(words: &mut [u64], short: &[Key]) {
     let buckets = words.len() / BUCKET;
     // The low words are the first half of a bucket, the high words the second.
     let low = |at: usize| at / 4 * BUCKET + at % 4;
-    let mut homes = [0; SIDE_BY_SIDE];
-    for entries in short.chunks(SIDE_BY_SIDE) {
-        let mut lines = 0;
-        for (home, key) in homes.iter_mut().zip(entries) {
-            *home = bucket_of(Key { high: key.high & WITHOUT_COUNT, ..*key }.hash(), buckets) * 4;
-            lines |= words[low(*home)];
+    for key in short {
+        let mut at = bucket_of(Key { high: key.high & WITHOUT_COUNT, ..*key }.hash(), buckets) * 4;
+        while words[low(at) + 4] != 0 {
+            at = (at + 1) % (buckets * 4);
         }
-        std::hint::black_box(lines);
-        for (key, mut at) in entries.iter().zip(homes) {
-            while words[low(at) + 4] != 0 {
-                at = (at + 1) % (buckets * 4);
-            }
-            words[low(at)] = key.low;
-            words[low(at) + 4] = key.high;
-        }
+        words[low(at)] = key.low;
+        words[low(at) + 4] = key.high;
     }
 }
 
