@@ -2,8 +2,8 @@
 
 A part that has passed on this commit is not run again, so that whoever was interrupted goes on: what happened is in
 ``target/parts/nightly.json``. A part that fails stops none of the others. The table is printed at the end; with
-``--write`` it takes the place of the one in ``docs/dev/reliability.md``. With names, those parts alone; with
-uncommitted changes every part is run.
+``--write`` it takes the place of the one in ``docs/dev/reliability.md``, whose rows stay for parts that were not run
+here. With names, those parts alone; with uncommitted changes every part is run.
 """
 
 from __future__ import annotations
@@ -77,16 +77,25 @@ def result(target: str) -> str:
     return next((" ".join(line.strip("= ").split())[:80] for line in reversed(said) if re.search(r"\d", line)), "")
 
 
+def rows() -> dict[str, str]:
+    """Return the rows of the page's table: of parts that ran on another machine, or on an earlier commit."""
+    written = PAGE.read_text(encoding="utf-8").partition(MARKS[0])[2].partition(MARKS[1])[0]
+    return {match[1]: match[0] for match in re.finditer(r"^\| `([^`]+)` .*$", written, re.MULTILINE)}
+
+
 def table() -> str:
-    """Return the parts with how they ended last."""
+    """Return the parts with how they ended last, here or by the page."""
     cores, system = os.cpu_count(), f"{platform.system()} {platform.machine()}"
-    lines = [f"{cores} cores, {system}, Python {platform.python_version()}, {output('rustc', '--version')}", ""]
+    lines = [
+        f"Last run: {cores} cores, {system}, Python {platform.python_version()}, {output('rustc', '--version')}",
+        "",
+    ]
     lines += ["| `make` | shows | result | minutes | day | commit |", "|---|---|---|---|---|---|"]
-    known = notes()
+    known, earlier = notes(), rows()
     for name, shows in PARTS.items():
         note = known.get(name)
         if note is None:
-            lines.append(f"| `{name}` | {shows} | not run | | | |")
+            lines.append(earlier.get(name, f"| `{name}` | {shows} | not run | | | |"))
             continue
         how = "passed" if note["passed"] else "FAILED"
         day, commit = note["day"], note["commit"] or "with changes"
