@@ -24,6 +24,7 @@ from trimtab.validity import parameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from support.agents import OPTIONS
 from support.models import CLAUDE_BOUND, CLAUDE_MILLION, GPT
 from support.served import LEAST, WINDOW, Played, play, play_openai
 
@@ -79,11 +80,11 @@ def main() -> None:
         print(f"\n{model}\n\n{HEAD}")
         for way, name in WAYS:
             print(row(name, play(way, options.turns, model, faults=0.02), model), flush=True)
-    print(f"\n{GPT}, no cache\n\n{HEAD}")
+    print(f"\n{GPT}, a window of {OPTIONS['window']:,}\n\n{HEAD}")
     openai_public.load_tiktoken_bpe = lambda *_, **__: _ranks()  # tiktoken's own would fetch the vocabulary
     encode = tiktoken.get_encoding("o200k_base").encode_ordinary
     for way, name in WAYS:
-        print(row(name, play_openai(way, options.turns, encode), GPT), flush=True)
+        print(row(name, play_openai(way, options.turns, encode, posted=True), GPT), flush=True)
 
 
 def _ranks() -> dict[bytes, int]:

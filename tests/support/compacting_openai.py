@@ -12,6 +12,9 @@ from support.openai_server import Server, _events, _json
 
 RULE = "RULE-7"
 
+CACHED, STEP = 1_024, 128
+"""Tokens of a prompt from which on its beginning is read from the cache, and those that count together."""
+
 
 @dataclass
 class Compacting:
@@ -23,7 +26,8 @@ class Compacting:
         made: what each compaction item stands for, by its ciphertext: whether it was made in a call.
         passes: tokens of its own passes, read and written.
         did: how often it compacted in a call and on demand, and how many prompts lacked the rule.
-        usage: tokens of the calls.
+        usage: tokens of the calls, those read from the cache apart.
+        before: the parts of the last prompt, with the tokens up to the end of each.
     """
 
     model: Model
@@ -33,6 +37,7 @@ class Compacting:
     did: Counter = field(default_factory=Counter)
     usage: Counter = field(default_factory=Counter)
     refused: list = field(default_factory=list)
+    before: list = field(default_factory=list)
 
     def __call__(self, environ, start):
         request = Request(environ)
@@ -54,7 +59,9 @@ class Compacting:
             return _json({"error": told}, 400)(environ, start)
         made = Server(self.model)._response(answer, body)
         made["output"] = [*items, *made["output"]]
-        self.usage.update(calls=1, input_tokens=answer.prompt, output_tokens=9)
+        read = min(self.cached([body.get("tools"), body.get("instructions"), *self.model.last]), answer.prompt)
+        made["usage"]["input_tokens_details"]["cached_tokens"] = read
+        self.usage.update(calls=1, input_tokens=answer.prompt - read, cache_read_input_tokens=read, output_tokens=9)
         if not body.get("stream"):
             return _json(made)(environ, start)
         return Response("".join(_events(made)), content_type="text/event-stream")(environ, start)
@@ -78,6 +85,19 @@ class Compacting:
             return items
         return [*(item for item in items[: places[-1]] if item.get("role") == "user"), *items[places[-1] :]]
 
+    def cached(self, parts):
+        """The tokens that the last prompt left in the cache: of what both begin with, in whole steps."""
+        end, said, same = 0, [], 0
+        for part in parts:
+            end += self.model._count(part)
+            said.append((json.dumps(part, sort_keys=True), end))
+        for one, other in zip(said, self.before, strict=False):
+            if one != other:
+                break
+            same = one[1]
+        self.before = said
+        return same // STEP * STEP if same >= CACHED else 0
+
     def item(self, seen, in_call):
         text = json.dumps(seen, sort_keys=True) + str(len(self.made))
         secret = hashlib.sha256(text.encode()).hexdigest() * 6
@@ -85,6 +105,7 @@ class Compacting:
         return {"type": "compaction", "id": f"cmp_{len(self.made)}", "encrypted_content": secret}
 
     def on_demand(self, seen):
+        """A compaction of its own: its request has no tools, so that it begins otherwise than what is in the cache."""
         self.did["on demand"] += 1
         tokens = self.model._count(seen)
         self.passes.append({"input_tokens": tokens, "output_tokens": 300})
