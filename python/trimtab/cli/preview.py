@@ -97,7 +97,8 @@ def preview(options: argparse.Namespace, found: Transcript, **settings: Any) -> 
         made, after, summary, author = contents.ledger, next_prompt.tokens, None, None
         if plan.edits:
             said = getattr(options, "instructions", None)
-            result = cm.compact(found.messages, **beside, plan=plan, instructions=said)
+            way: dict[str, Any] = {"plan": plan} if span(options) else target(options)  # as ``compact`` asks for it
+            result = cm.compact(found.messages, **beside, **way, instructions=said)
             savings = result.plan.savings and result.plan.savings.made(result.saved)
             plan = replace(result.plan, tokens_after=result.tokens_after, savings=savings)
             summary, author = result.summary, result.summarizer

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from .view import View
 
 
+TRIES = 2
+"""Lists made to fill a target: a cut result may have had fewer tokens than its cap, and has all of the next."""
+
+
 def compaction(request: CompactionRequest) -> Flow[Compaction[Any]]:
     """Plan; review; review the plan; store the originals; summarize; build and check; commit; report the events.
 
@@ -96,6 +100,7 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
 def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
     """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
     done = _done(request, outcome, ref_of(request, stored, outcome.plan, outcome.text))
+    done = _filled(request, outcome, stored, done)
     check_fit(request, done)
     if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
@@ -136,6 +141,20 @@ def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[
         outcome.added,
         Lists(request.messages, messages, request.policy.keep_tag),
     )
+
+
+def _filled(request: CompactionRequest, outcome: Outcome, stored: Stored, done: Compaction[Any]) -> Compaction[Any]:
+    """Return the compaction with more of the results, where its list has fewer tokens than its target."""
+    over = 0
+    for _ in range(TRIES):
+        fuller = request.fuller(done.plan, done.tokens_after + over)
+        if fuller is None:
+            return done
+        full = _done(request, replace(outcome, plan=fuller), ref_of(request, stored, fuller, outcome.text))
+        over = full.tokens_after - fuller.target
+        if over <= 0:
+            return full
+    return done
 
 
 def _event(request: CompactionRequest, done: Compaction[Any]) -> Compacted:

@@ -201,6 +201,33 @@ class CompactionRequest:
         why = f"the messages have {best.bytes_before:,} bytes, at most {best.bytes_limit:,} fit"
         return replace(best, reason=f"{best.reason}; {why}{', more of them stay' * best.stays_heavy}")
 
+    def fuller(self, plan: Plan, after: int) -> Plan | None:
+        """Return the plan that leaves more of the results, where it has left fewer tokens than its target; else None.
+
+        A caller's plan is carried out as it is, and so is that of a policy that aims at no target, or has stages beside
+        its own.
+
+        Args:
+            plan: that has been carried out.
+            after: tokens of the messages that it left.
+        """
+        if self.plan is not None or self.policy.stages or not self.policy.keep.fill_target or self.policy.parity:
+            return None
+        from ..planning.decide import saved  # noqa: PLC0415
+        from ..planning.give_back import give_back  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.request_bytes import bytes_after  # noqa: PLC0415
+
+        costs = self.costs(plan.target)
+        found = give_back(costs, plan, plan.target - after)
+        if found is None:
+            return None
+        if plan.bytes_limit is not None:
+            more = bytes_after(costs, found.edits) - bytes_after(costs, plan.edits)
+            found = replace(found, bytes_after=plan.bytes_after + more)
+        if found.stays_heavy:
+            return None
+        return replace(found, savings=saved(found, costs, self.need.rates) if self.need.rates else None)
+
     def of_span(self, start: int, stop: int) -> Plan:
         """Return the plan that replaces these messages alone by a summary; what the provider refuses leaves too.
 

@@ -171,13 +171,18 @@ def squeeze(costs: Costs, rows: NDArray[np.int64], over: int) -> Iterator[Trunca
     sizes = costs.tokens[rows]
     if over <= 0 or not len(sizes):
         return
-    wanted = int(sizes.sum()) - over
+    cap = cap_within(sizes, int(sizes.sum()) - over)
+    if large := tuple(int(row) for row in rows[sizes > cap]):
+        yield Truncate(large, cap)
+
+
+def cap_within(sizes: NDArray[np.int64], most: int) -> int:
+    """Return the largest cap, and at least ``SMALLEST``, at which results of these tokens have at most so many."""
     low, high = SMALLEST, int(sizes.max())
-    while low < high:  # binary search of the largest cap whose sum fits
+    while low < high:
         cap = (low + high + 1) // 2
-        low, high = (cap, high) if int(sizes.clip(max=cap).sum()) <= wanted else (low, cap - 1)
-    if large := tuple(int(row) for row in rows[sizes > low]):
-        yield Truncate(large, low)
+        low, high = (cap, high) if int(sizes.clip(max=cap).sum()) <= most else (low, cap - 1)
+    return low
 
 
 def zone(costs: Costs, leaving: NDArray[np.bool_], limit: int) -> Summarize | None:
