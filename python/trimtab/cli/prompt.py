@@ -53,7 +53,9 @@ def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -
     cm = Compactor(model, provider=found.provider, window=options.window, keep_tag=tag, **settings)
     learn(cm, options, found)
     if doubts:
-        print_note(f"{where_of(options)}{len(doubts):,} billed calls in the file are ignored; the last: {doubts[-1]}")
+        many = f"{len(doubts):,} billed calls in the file are ignored; the last"
+        what = many if len(doubts) > 1 else "1 billed call in the file is ignored"
+        print_note(f"{where_of(options)}{what}: {doubts[-1]}")
     return cm
 
 
