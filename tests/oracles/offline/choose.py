@@ -202,8 +202,9 @@ def render(chosen: Sequence[Candidate], language: str, *, brief: bool = False) -
 def listed(lines: Sequence[Candidate]) -> list[str]:
     """The lines as a list.
 
-    Those with the same label stand below it, and the later paragraphs of a message below its first one.
+    Those with the same label stand below it, and the later paragraphs of a message below the first that is there.
     """
+    inside_of = None
     first = {one.at[0] for one in lines if _is_first(one)}
     below: dict[str, list[str]] = {}
     for one in lines:
@@ -212,9 +213,10 @@ def listed(lines: Sequence[Candidate]) -> list[str]:
     out = []
     for one in lines:
         label = _label(one)
-        if one.section == "Requests" and one.at[1] and one.at[0] in first:
+        if one.section == "Requests" and one.at[1] and (one.at[0] in first or one.at[0] == inside_of):
             out.append(f"  - {one.text}")
         elif one.section in USERS and one.at[1] >= (DEEP if one.section == "Rules" else 1):
+            inside_of = one.at[0] if one.section == "Requests" else None
             out.append(f"- {INSIDE}{one.text}")
         elif label is None or len(below.get(label, ())) == 1:
             out.append(f"- {one.text}")
@@ -225,7 +227,7 @@ def listed(lines: Sequence[Candidate]) -> list[str]:
 
 def _is_first(one: Candidate) -> bool:
     """Whether paragraphs of its message may stand below it."""
-    return one.section == "Requests" and not one.at[1] and not LABELLED.match(one.text) and not one.text.endswith(":")
+    return one.section == "Requests" and not one.at[1] and not LABELLED.match(f"{one.text} .")
 
 
 def _label(one: Candidate) -> str | None:

@@ -121,7 +121,7 @@ def _line(told: str, section: Section, number: int, before: Sequence[Line]) -> t
     does = worth.said(told)
     place = "Rules" if does.rule else "Requests"
     is_first = not before or (before[-1].section == "Rules" and place != "Rules")
-    return Line(place, told, rank_of(told, does, number, 0.5 * is_first), 0, number), is_child
+    return Line(place, told, rank_of(told, does, min(number, DEEP), 0.5 * is_first), 0, number), is_child
 
 
 _COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|not known|output shows)\b|$)")

@@ -96,6 +96,20 @@ def test_the_later_paragraphs_of_a_message_stand_below_its_first_one_in_every_ro
     assert want in offline(ask(chat("Then go on with it."), 400, previous=text))
 
 
+def test_a_plan_stands_below_its_first_line_that_is_there_in_every_round():
+    steps = ["1. Move the loader.", "2. Rename the column `size`.", "3. Run `make report`."]
+    plan = "\n".join(["Please carry out the following plan:", "", *steps])
+    below = "".join(f"\n  - {step}" for step in steps)
+    want = f"- Please carry out the following plan:{below}"
+    text = offline(ask(chat(plan), 400))
+    assert want in text
+    assert want in offline(ask(chat("Then go on with it."), 400, previous=text))
+    long = offline(ask(chat(f"Look at this: {'word ' * 400}\n\n{plan}"), 80))
+    inside = f"- … Please carry out the following plan:{below}"
+    assert long.startswith(inside)
+    assert offline(ask(chat("Then go on with it."), 80, previous=long)).startswith(inside)
+
+
 def test_lines_with_the_same_label_stand_below_it_once_and_are_whole_again_in_the_next_round():
     asked = ["Print shop: Red paper for the cover.", "Print shop: Two copies by Friday."]
     text = offline(ask(chat(*asked), 100))

@@ -279,7 +279,7 @@ fn render<'c>(chosen: &(impl Iterator<Item = &'c Candidate> + Clone), language: 
 
 /// The lines as a list.
 ///
-/// Those with the same label stand below it, and the later paragraphs of a message below its first one.
+/// Those with the same label stand below it, and the later paragraphs of a message below the first that is there.
 fn listed(lines: &[&Candidate]) -> Vec<String> {
     let labels: Vec<Option<String>> = lines.iter().map(|one| label_of(one)).collect();
     let mut below: Map<&str, Vec<&str>> = Map::default();
@@ -289,12 +289,14 @@ fn listed(lines: &[&Candidate]) -> Vec<String> {
         }
     }
     let first: Set<i64> = lines.iter().filter(|one| is_first(one)).map(|one| one.at.0).collect();
-    let mut out = Vec::new();
+    let (mut out, mut inside_of) = (Vec::new(), None);
     for (one, label) in lines.iter().zip(&labels) {
         let deep = if one.section == Section::Rules { DEEP } else { 1 };
-        if one.section == Section::Requests && one.at.1 > 0 && first.contains(&one.at.0) {
+        let is_below = first.contains(&one.at.0) || inside_of == Some(one.at.0);
+        if one.section == Section::Requests && one.at.1 > 0 && is_below {
             out.push(format!("  - {}", one.text));
         } else if one.section.is_users() && usize::try_from(one.at.1).is_ok_and(|number| number >= deep) {
+            inside_of = (one.section == Section::Requests).then_some(one.at.0);
             out.push(format!("- {INSIDE}{}", one.text));
         } else if let Some(label) = label.as_deref().filter(|label| below.get(label).is_none_or(|all| all.len() > 1)) {
             if let Some(inside) = below.remove(label) {
@@ -310,7 +312,7 @@ fn listed(lines: &[&Candidate]) -> Vec<String> {
 
 /// Whether paragraphs of its message may stand below a line.
 fn is_first(one: &Candidate) -> bool {
-    one.section == Section::Requests && one.at.1 == 0 && !LABELLED.is_match(&one.text) && !one.text.ends_with(':')
+    one.section == Section::Requests && one.at.1 == 0 && !LABELLED.is_match(&format!("{} .", one.text))
 }
 
 /// The label of a user's message.

@@ -109,7 +109,7 @@ pub fn earlier(text: &str) -> Earlier {
                 let section = if does.rule { Section::Rules } else { Section::Requests };
                 let begins = |before: &Line| before.section == Section::Rules && section != Section::Rules;
                 let first = 0.5 * one_if(found.lines.last().is_none_or(begins));
-                let mut line = Line::new(section, told, rank_of(told, &does, number, first, 0.0), 0, number);
+                let mut line = Line::new(section, told, rank_of(told, &does, number.min(DEEP), first, 0.0), 0, number);
                 line.does = Some(Rc::new(does));
                 found.lines.push(line);
             }
