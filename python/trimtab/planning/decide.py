@@ -214,9 +214,9 @@ def _finish(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...]) 
         return _plan(costs, policy, target, (), f"{USELESS}: {floor}")
     reached = plan.tokens_after <= target
     reason = (
-        _summarize_edits(plan)
+        summarize_edits(plan)
         if reached
-        else f"{_summarize_edits(plan)}; {UNREACHED}: {_name_floor(costs, policy, target)}"
+        else f"{summarize_edits(plan)}; {UNREACHED}: {_name_floor(costs, policy, target)}"
     )
     return replace(plan, reason=reason)
 
@@ -325,7 +325,8 @@ def tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
     return total
 
 
-def _summarize_edits(plan: Plan) -> str:
+def summarize_edits(plan: Plan) -> str:
+    """Return what the edits do, in the order in which they stand; a plan's reason begins with it."""
     names = {
         Prune: "pruned",
         Cut: "cut",

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..ledger.columns import Kind
+from .decide import summarize_edits
 from .edits import Prune, Truncate
 from .stages.summarize import SMALLEST, cap_within
 
@@ -48,7 +49,10 @@ def give_back(costs: Costs, plan: Plan, free: int) -> Plan | None:
         edits[place : place + 1], free = _less_pruned(costs, edit, free)
         if not free:
             break
-    return None if tuple(edits) == plan.edits else replace(plan, edits=tuple(edits), tokens_after=plan.target)
+    if tuple(edits) == plan.edits:
+        return None
+    found = replace(plan, edits=tuple(edits), tokens_after=plan.target)
+    return replace(found, reason=plan.reason.replace(summarize_edits(plan), summarize_edits(found), 1))
 
 
 def _less_cut(costs: Costs, edit: Truncate, free: int) -> tuple[Truncate | None, int]:

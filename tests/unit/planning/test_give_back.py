@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from support.checker import check
 from support.models import CLAUDE, GPT
 from trimtab.counting.counter import scan
 from trimtab.planning import Prune, Summarize, Truncate
+from trimtab.planning.decide import summarize_edits
 from trimtab.planning.give_back import LEFT, SPARE, give_back
 from trimtab.planning.plan import Plan
 from trimtab.planning.stages.costs import Costs
@@ -76,8 +78,8 @@ def test_a_compaction_fills_its_target(provider: str, seed: int, share: float) -
 def decided(messages: list[Any], *edits: Any, target: int = 10_000) -> tuple[Costs, Plan]:
     """The costs of a transcript, and a plan of these edits."""
     ledger = scan(messages, trimtab.Counter.for_model(CLAUDE), "anthropic")
-    plan = Plan(edits, ledger.total, target, target, "pruned", len(messages), ledger.digest, "anthropic", "default")
-    return Costs(ledger), plan
+    plan = Plan(edits, ledger.total, target, target, "", len(messages), ledger.digest, "anthropic", "default")
+    return Costs(ledger), replace(plan, reason=f"{summarize_edits(plan)}; for a test")
 
 
 def test_the_last_pruned_comes_back_first_and_the_next_in_part() -> None:
@@ -91,6 +93,7 @@ def test_the_last_pruned_comes_back_first_and_the_next_in_part() -> None:
     found = give_back(costs, plan, free)
     assert found is not None
     assert found.edits == (Truncate((rows[-3],), 200), Prune(tuple(rows[:-3])))
+    assert found.reason == "truncated, pruned; for a test"
     assert give_back(costs, plan, int(SPARE * plan.target)) is None
     whole = give_back(costs, plan, sum(sizes) + stays)
     assert whole is not None
