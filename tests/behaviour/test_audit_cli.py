@@ -108,7 +108,7 @@ def test_the_kinds_of_the_verb_are_those_of_the_items() -> None:
 
 def test_compact_prints_what_it_kept_and_what_is_gone(home: Path) -> None:
     told = run("compact", "session.jsonl", "--whole", "--target-tokens", "900", "-o", "o.json").stdout
-    assert "  kept        1 of 1 rule, " in told
+    assert "  kept        2 of 2 rules, " in told
     assert "\n  gone " not in told
     words = ("compact", "session.jsonl", "--whole", "--policy", "drop", "--target-tokens", "500", "-o", "p.json")
     dropped = run(*words).stdout

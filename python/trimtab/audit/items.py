@@ -12,7 +12,7 @@ from ..messages.envelope import unwrap
 from ..summarize.languages import SECTIONS
 from ..summarize.text import clean, words
 from .redirects import redirected
-from .wording import binds, standing, unfenced, withdraws
+from .wording import binds, unfenced, withdraws
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -81,8 +81,8 @@ def items(
     users = [(at, text) for at, kind, name, text in entries if (kind, name) == ("text", "user")]
     earlier = [(at, _with_kept(summary)) for at, text in users if (summary := unwrap(text))]
     said = [(at, text) for at, text in users if unwrap(text) is None]
-    rules, _, written, tasks, _ = _core.facts((read, ()), "\n".join(text for _, text in earlier))
-    found = [*_of_earlier(earlier, rules), *_said(said, rules)]
+    rules, _, written, tasks, _, limits = _core.facts((read, ()), "\n".join(text for _, text in earlier))
+    found = [*_of_earlier(earlier, rules), *_said(said, {*rules, *limits})]
     found += [Item("tasks", _place(text, entries, ("call",), last=True), text) for text, _ in tasks]
     written = [*written, *redirected(text for _, kind, _, text in entries if kind == "call")]
     found += [Item("files", _written(path, entries), path) for path in written]
@@ -128,13 +128,13 @@ def told(summary: str) -> Iterator[tuple[ItemKind, str]]:
             yield section, line.lstrip(" -…").strip()
 
 
-def _said(said: list[tuple[int, str]], rules: list[str]) -> list[Item]:
+def _said(said: list[tuple[int, str]], hold: set[str]) -> list[Item]:
     """Return the user's rules that still hold, and of each message what else it asks for."""
-    hold, seen, found = set(rules), set[str](), list[Item]()
+    seen, found = set[str](), list[Item]()
     for at, text in said:
         lines = _statements(text)
-        given = [rule for rule in _core.facts((_message(unfenced(text)), ()), "")[0] if rule in hold and binds(rule)]
-        given += [rule for line in lines for rule in standing(line) if rule not in given]
+        rules, *_, limits = _core.facts((_message(unfenced(text)), ()), "")
+        given = [rule for rule in [*filter(binds, rules), *limits] if rule in hold]
         for rule in given:
             if rule not in seen:
                 seen.add(rule)

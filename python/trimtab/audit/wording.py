@@ -24,7 +24,9 @@ _DESCRIBES = re.compile(
     # What something is good for: "this would be simpler and avoid the copy", "chosen to avoid a copy".
     r"|\b(?:would|could|might) be\b[^.!?;\n]{1,120} and avoid\b"
     r"|\b[a-z]{3,}(?<!try)(?<!need)(?<!want)(?<!sure)(?<!like)(?<!prefer)(?<!have)(?<!has)(?<!you)(?<!must)(?<!ought)"
-    r"(?<!careful)(?<!remember)(?<!better)(?<!best) to avoid\b",
+    r"(?<!careful)(?<!remember)(?<!better)(?<!best) to (?:avoid|ensure|make sure)\b"
+    # What is of a kind, and what somebody does: "text-only", "always-on", "the hook never runs".
+    r"|\b[a-z]+-only\b|\balways-[a-z]+\b|\b(?:always|never) [a-z]+(?<!s)s\b",
     re.IGNORECASE,
 )
 """Phrases with a word of a rule that say how something is, in English."""
@@ -39,15 +41,6 @@ _ASKS = re.compile(
     r"(?!.*\b(?:always|never|whenever|from now on|every time)\b)"
 )
 """The beginning of a question, which many write without its mark; with a word of all times it may be a rule."""
-
-_STANDS = re.compile(
-    r"^[-*\s]*(?:(?:For|On|In|With) (?:all |any |every |each )?"
-    r"(?!(?:the|this|that|my|our|these|those|an?) )[a-z][a-z -]*s\b"
-    r"(?: \([^)\n]*\))?,? (?:please |always )?"
-    r"(?:use|set|write|run|keep|put|add|answer|reply|respond|call|choose|send|name|format)\b"
-    r"|It(?:'s| is) (?:better|best|preferable) to\b)"
-)
-"""An instruction for all things of a kind ("For dates, use ..."), or a preference, without a word of a rule."""
 
 _SENTENCES = re.compile(r"(?<=[^.][\w)\]][.!?])\s+|\n")
 """The places between sentences; behind "e.g." there is none."""
@@ -66,11 +59,6 @@ def binds(rule: str) -> bool:
         bare = " ".join(_SENTENCES.split(bare)[:-1])
     told = _DESCRIBES.sub(" ", bare)
     return told == rule or bool(_core.facts(([{"role": "user", "content": told}], ()), "")[0])
-
-
-def standing(text: str) -> list[str]:
-    """Return the sentences of a message that are rules without a word of one, in English."""
-    return [one.strip(" -*") for one in _SENTENCES.split(text) if _STANDS.match(one)]
 
 
 def unfenced(text: str) -> str:

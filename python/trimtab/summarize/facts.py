@@ -20,7 +20,7 @@ def facts(ask: Ask) -> Facts:
     """
     from .offline import offline  # noqa: PLC0415 - loaded with the first summary
 
-    rules, request, written, tasks, tests = _core.facts((ask.messages, ask.after), ask.previous or "")
+    rules, request, written, tasks, tests, _ = _core.facts((ask.messages, ask.after), ask.previous or "")
     entries = [*_core.entries(ask.messages), *_core.entries(ask.after)]
     state = replace(ask, max_tokens=max(min(ask.max_tokens // 2, STATE), 1), replaces=0)
     return Facts(

@@ -46,14 +46,14 @@ pub fn unfounded(
 }
 
 /// Facts of the first messages, which the second ones follow: rules, the first request, files written, open tasks, and the
-/// last run of each test command with whether it failed.
+/// last run of each test command with whether it failed; then the limits without a word of a rule.
 #[pyfunction]
 pub fn facts(py: Python<'_>, messages: [Messages<'_>; 2], previous: Text) -> PyResult<FactsOf> {
     let [zone, after] = messages.map(|messages| parts(&messages));
     let (zone, after) = (zone?, after?);
-    let Facts { rules, request, written, tasks, tests } =
+    let Facts { rules, limits, request, written, tasks, tests } =
         released(py, move || Ok(Facts::of(&zone, &after, previous.as_ref())))?;
-    Ok((rules, request, written, tasks, tests))
+    Ok((rules, request, written, tasks, tests, limits))
 }
 
 /// The spans that users' and system texts of the messages keep by a tag of this name, each with the position of its message.
@@ -68,7 +68,7 @@ pub fn kept_spans(messages: Messages<'_>, tag: &str) -> PyResult<Vec<(usize, Str
 }
 
 /// What `facts` returns.
-type FactsOf = (Vec<String>, String, Vec<String>, Vec<(String, String)>, Vec<(String, Option<bool>)>);
+type FactsOf = (Vec<String>, String, Vec<String>, Vec<(String, String)>, Vec<(String, Option<bool>)>, Vec<String>);
 
 fn parts(messages: &Messages<'_>) -> PyResult<Vec<Part>> {
     let (mut reader, py) = (Reader::default(), messages.0.py());

@@ -118,8 +118,8 @@ def _line(told: str, section: Section, number: int, before: Sequence[Line]) -> t
     is_child = number > 0 and not told.startswith(INSIDE)
     if told.startswith(INSIDE):
         told, number = told.removeprefix(INSIDE), DEEP
-    does = worth.said(told)
-    place = "Rules" if does.rule else "Requests"
+    does = worth.with_limit(told)
+    place = "Rules" if does.binds else "Requests"
     is_first = not before or (before[-1].section == "Rules" and place != "Rules")
     return Line(place, told, rank_of(told, does, min(number, DEEP), 0.5 * is_first), 0, number), is_child
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from . import worth
+from .limits import is_output
 from .text import Line, bare, clean, is_code, sentences, split, unwrapped, without_code
 
 if TYPE_CHECKING:
@@ -59,19 +60,20 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
         if part.kind != "user":
             continue
         newest = 0.0 if part is not said[-1] else 0.25 if newer else 3.0
+        printed = is_output(part.text)
         for number, one in enumerate(_asked(part.text, question, last=newest > 1)):
             if one in seen or one.startswith("```"):
                 continue
             seen.add(one)
-            does = worth.said(one)
+            does = worth.said(one) if printed else worth.with_limit(one)
             more = 0.2 * part.at / size + 0.5 * (number == 0 and part is said[0])
             rank = rank_of(one, does, number, more, newest * 20 / (20 + number))
-            yield Line("Rules" if does.rule else "Requests", one, rank, part.at, number)
+            yield Line("Rules" if does.binds else "Requests", one, rank, part.at, number)
 
 
 def rank_of(one: str, does: worth.Said, number: int, more: float, newest: float = 0.0) -> float:
     """Worth of a token of the user's paragraph with a number in its message; a rule far behind is one too."""
-    fades = 32 if does.rule else 8
+    fades = 32 if does.rule else 16 if does.limit else 8
     rank = (0.3 * bool(worth.MUST.search(one)) + more + worth.worth(does)) * fades / (fades + number) + newest
     fragment = number and (len(one) < 20 or one.endswith(":") or is_code(one))
     return rank * (0.4 if fragment or worth.LOGGED.search(one) else 1.0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from .limits import limited
 
 MUST = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need"
@@ -165,6 +167,7 @@ class Said:
 
     Attributes:
         rule: whether it is a rule.
+        limit: whether it limits the work without a word of a rule.
         choice: whether it chooses something.
         back: whether it takes something back.
         question: whether it asks.
@@ -192,6 +195,12 @@ class Said:
     scope: bool = False
     narrates: bool = False
     stands: bool = False
+    limit: bool = False
+
+    @property
+    def binds(self) -> bool:
+        """Whether it is a rule or a limit."""
+        return self.rule or self.limit
 
     @property
     def anchors(self) -> int:
@@ -237,6 +246,12 @@ def said(text: str) -> Said:
         _narrates(rest),
         bool(STANDS.search(rest)),
     )
+
+
+def with_limit(text: str) -> Said:
+    """What a clean line does and names, with whether it limits the work."""
+    one = said(text)
+    return replace(one, limit=not one.rule and not one.question and limited(text))
 
 
 def _kind(word: str, *, begins: bool) -> str:
@@ -289,7 +304,8 @@ def is_aside(text: str) -> bool:
 
 def worth(one: Said) -> float:
     """Worth of a token of a statement by itself."""
-    rank = 0.8 + 1.8 * one.rule + 0.4 * bool(one.label) + 0.25 * one.anchors + 0.5 * one.choice + 0.9 * one.back
+    rank = 0.8 + 1.8 * one.rule + 0.9 * one.limit
+    rank = rank + 0.4 * bool(one.label) + 0.25 * one.anchors + 0.5 * one.choice + 0.9 * one.back
     rank += 0.3 * one.tells + 0.4 * one.asks + 0.5 * (one.rule and one.scope)
     rank += 0.3 * one.stands - 0.5 * (one.narrates and not one.rule)
     rank -= one.talk * (0.3 if one.rule else 1.0) + 0.3 * (one.question and not one.anchors)

@@ -105,8 +105,8 @@ pub fn earlier(text: &str) -> Earlier {
                     children.insert(found.lines.len());
                 }
                 let told = inside.unwrap_or(told);
-                let does = Said::of(told);
-                let section = if does.rule { Section::Rules } else { Section::Requests };
+                let does = Said::with_limit(told);
+                let section = if does.binds() { Section::Rules } else { Section::Requests };
                 let begins = |before: &Line| before.section == Section::Rules && section != Section::Rules;
                 let first = 0.5 * one_if(found.lines.last().is_none_or(begins));
                 let mut line = Line::new(section, told, rank_of(told, &does, number.min(DEEP), first, 0.0), 0, number);

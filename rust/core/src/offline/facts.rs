@@ -2,6 +2,7 @@
 
 use super::earlier::INSIDE;
 use super::files::{Done, files};
+use super::limits::{is_output, limited};
 use super::line::{Line, Section};
 use super::open_work::tasks;
 use super::part::{Kind, Part};
@@ -31,6 +32,8 @@ const RULE_CHARS: usize = 500;
 pub struct Facts {
     /// The paragraphs in which the user gives a rule, oldest first, those of an earlier summary in front.
     pub rules: Vec<String>,
+    /// Those in which the user limits the work without a word of a rule, oldest first.
+    pub limits: Vec<String>,
     /// The first words of the first request; empty if an earlier summary has it.
     pub request: String,
     /// The files that calls wrote and did not delete afterwards.
@@ -49,8 +52,10 @@ impl Facts {
         let whole: Vec<&Part> = parts.iter().chain(after).collect();
         let done = |status: &str| matches!(status, "completed" | "done" | "deleted" | "cancelled");
         let open = tasks(&whole);
+        let (rules, limits) = rules(&zone, after, previous);
         Self {
-            rules: rules(&zone, after, previous),
+            rules,
+            limits,
             request: if previous.is_empty() { request(&zone) } else { String::new() },
             written: written(&zone),
             tasks: open
@@ -63,17 +68,25 @@ impl Facts {
     }
 }
 
-/// The rules that still hold: none that a later statement replaces or takes back.
-fn rules(parts: &[&Part], after: &[Part], previous: &str) -> Vec<String> {
+/// The rules that still hold, and the limits: none that a later statement replaces or takes back.
+fn rules(parts: &[&Part], after: &[Part], previous: &str) -> (Vec<String>, Vec<String>) {
     let line = |at: i64, (number, text): (usize, String)| {
         let section = if is_rule(&text) { Section::Rules } else { Section::Requests };
         Line::new(section, text, 0.0, at, number)
     };
     let rule = |at: i64, text: String| Line::new(Section::Rules, text, 0.0, at, 0);
     let mut lines: Vec<Line> = (i64::MIN..).zip(of_earlier(previous)).map(|(at, text)| rule(at, text)).collect();
+    let mut limiting = Set::default();
     for part in parts {
         match part.kind {
-            Kind::User => lines.extend(told(part).map(|one| line(part.at, one))),
+            Kind::User => {
+                let from = lines.len();
+                lines.extend(told(part).map(|one| line(part.at, one)));
+                if !is_output(&part.text) {
+                    let others = lines[from..].iter().filter(|line| line.section != Section::Rules);
+                    limiting.extend(others.filter(|line| is_limit(&line.text)).map(|line| line.text.clone()));
+                }
+            }
             Kind::Earlier => lines.extend(of_earlier(&part.text).into_iter().map(|text| rule(part.at, text))),
             _ => {}
         }
@@ -83,10 +96,12 @@ fn rules(parts: &[&Part], after: &[Part], previous: &str) -> Vec<String> {
     let mut later: Vec<Line> = users.flat_map(|part| told(part).map(|one| line(behind + part.at, one))).collect();
     relate(&mut lines, &mut later);
     let kept: Set<&str> = later.iter().map(|line| line.text.as_str()).collect();
-    let mut seen = Set::default();
     let holds = |line: &Line| line.trust >= 0.5 && !line.text.starts_with(WAS) || kept.contains(line.text.as_str());
-    let rules = lines.into_iter().filter(|line| line.section == Section::Rules && holds(line)).map(|line| line.text);
-    rules.filter(|rule| seen.insert(rule.clone())).collect()
+    let mut seen = Set::default();
+    let hold = lines.into_iter().filter(holds).filter(|line| seen.insert(line.text.clone()));
+    let (rules, others): (Vec<Line>, Vec<Line>) = hold.partition(|line| line.section == Section::Rules);
+    let texts = |lines: Vec<Line>| lines.into_iter().map(|line| line.text);
+    (texts(rules).collect(), texts(others).filter(|text| limiting.contains(text)).collect())
 }
 
 /// The user's sentences of a message, numbered.
@@ -116,6 +131,11 @@ fn is_rule(line: &str) -> bool {
         && !line.ends_with('?')
         && (!is_code(line) || line.ends_with(['.', '!', '。', '！']))
         && split(line).iter().any(|one| RULE.is_match(&DESCRIBES.replaced(one, "")))
+}
+
+/// Whether a line of the user limits the work without a word of a rule, and is no code.
+fn is_limit(line: &str) -> bool {
+    line.len() >= 8 && !line.ends_with(['{', '}', ';', ',', '?', '？']) && limited(line)
 }
 
 fn request(parts: &[&Part]) -> String {

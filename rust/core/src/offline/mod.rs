@@ -16,6 +16,7 @@ mod files;
 mod hidden;
 mod kept_spans;
 mod language;
+mod limits;
 mod line;
 mod names;
 mod numbers;

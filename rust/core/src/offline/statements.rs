@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use trimtab_tokens::cancel::poll_now;
 
+use super::limits::is_output;
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
 use super::pattern::{head, is_space, length, pattern, tail};
@@ -83,14 +84,15 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             true if newer => 0.25,
             true => 3.0,
         };
+        let printed = is_output(&part.text);
         for (number, one) in asked(&part.text, question, newest > 1.0).into_iter().enumerate() {
             if one.starts_with("```") || !seen.insert(one.clone()) {
                 continue;
             }
-            let does = Said::of(&one);
+            let does = if printed { Said::of(&one) } else { Said::with_limit(&one) };
             let more = 0.2 * float(part.at) / float(size) + 0.5 * one_if(number == 0 && first == Some(place));
             let rank = rank_of(&one, &does, number, more, newest * 20.0 / (20.0 + float(number)));
-            let section = if does.rule { Section::Rules } else { Section::Requests };
+            let section = if does.binds() { Section::Rules } else { Section::Requests };
             let mut line = Line::new(section, one, rank, part.at, number);
             line.does = Some(Rc::new(does));
             found.push(line);
@@ -103,7 +105,7 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
 ///
 /// `more` fades with the number, and what the `newest` request has more does not.
 pub fn rank_of(one: &str, does: &Said, number: usize, more: f64, newest: f64) -> f64 {
-    let fades = if does.rule { 32.0 } else { 8.0 };
+    let fades = [8.0, 16.0, 32.0][usize::from(does.limit) + 2 * usize::from(does.rule)];
     let rank = (0.3 * one_if(MUST.is_match(one)) + more + does.worth()) * fades / (fades + float(number)) + newest;
     let fragment = || number > 0 && (length(one) < 20 || one.ends_with(':') || is_code(one));
     rank * if fragment() || LOGGED.is_match(one) { 0.4 } else { 1.0 }

@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
+use super::limits::limited;
 use super::numbers::{float, one_if};
 use super::pattern::{head, pattern};
 use super::words::{Set, plain_words, stretches};
@@ -165,6 +166,9 @@ const ENDS: [char; 16] = ['.', ',', ';', ':', '!', '?', '(', ')', '[', ']', '{',
 /// Characters of a statement whose token is worth half of the most.
 const HALF: f64 = 40.0;
 
+/// What a limit adds to the worth of a statement, of which a word of a rule adds twice as much.
+const LIMIT: f64 = 0.9;
+
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sort {
@@ -181,6 +185,8 @@ pub enum Sort {
 pub struct Said {
     /// Whether it is a rule.
     pub rule: bool,
+    /// Whether it limits the work without a word of a rule; of a message, which alone shows what is output of a program.
+    pub limit: bool,
     /// Whether it chooses something.
     pub choice: bool,
     /// Whether it takes something back.
@@ -264,6 +270,17 @@ impl Said {
         self.values.dedup();
     }
 
+    /// What it does, with whether it limits the work.
+    pub fn with_limit(text: &str) -> Self {
+        let one = Self::of(text);
+        Self { limit: !one.rule && !one.question && limited(text), ..one }
+    }
+
+    /// Whether it binds, by a word of a rule or by its form.
+    pub fn binds(&self) -> bool {
+        self.rule || self.limit
+    }
+
     /// Number of the values, at most three.
     pub fn anchors(&self) -> usize {
         self.values.len().min(3)
@@ -287,6 +304,7 @@ impl Said {
     pub fn worth(&self) -> f64 {
         let mut rank = 0.8
             + 1.8 * one_if(self.rule)
+            + LIMIT * one_if(self.limit)
             + 0.4 * one_if(!self.label.is_empty())
             + 0.25 * float(self.anchors())
             + 0.5 * one_if(self.choice)
