@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import BinaryIO
 
+    from ..models.provider import Provider
     from ._builder import Builder
     from ._record import FileRecord
 
 __all__ = [
+    "CORE_LOGS",
     "EXAMPLE",
     "FORMATS",
     "LOGS",
@@ -110,6 +112,9 @@ _READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
 _OF_LINES = {"claude_code": claude_code, "codex": codex}
 """The readers of files whose lines the core reads."""
+
+CORE_LOGS: dict[str, Provider] = {name: reader.PROVIDER for name, reader in _OF_LINES.items()}
+"""The shapes of their messages."""
 
 _OF_MESSAGES = {"cline": cline}
 """The readers of files whose entries are a provider's messages: others would take these for their own."""

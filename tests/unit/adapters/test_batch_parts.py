@@ -27,6 +27,7 @@ from support.transcripts import PROVIDERS, transcript
 from trimtab.adapters.batch import Done, inputs, run, work
 from trimtab.adapters.batch import run as job
 from trimtab.adapters.batch.processes import Workers
+from trimtab.adapters.batch.rows import BYTES_AT_ONCE, rows_of
 from trimtab.adapters.batch.task import Task
 from trimtab.ledger.columns import Kind, Role
 
@@ -131,9 +132,9 @@ def test_lines_are_divided_without_changing_the_rows(size: int) -> None:
     units = [*inputs.units_of("chats.jsonl", None, size, texts=False)]
     assert [unit.start for unit in units[1:]] == [unit.end for unit in units[:-1]]
     assert len(units) > 1 or size > 1000
-    found = [row for unit in units for row in work.rows_of(unit, None)]
+    found = [row for unit in units for row in rows_of(unit, None)]
     (whole,) = inputs.units_of("chats.jsonl", None, 1 << 40, texts=False)
-    assert found == [*work.rows_of(whole, None)]
+    assert found == [*rows_of(whole, None)]
     assert [row.row for row in found] == [at for at, line in enumerate([CHAT, *lines]) if line.strip()]
 
 
@@ -488,7 +489,7 @@ def test_a_line_that_cannot_be_read_has_its_own_number(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Path, "open", lambda *_: Faulty(text))
     unit = inputs.FileSlice("a.jsonl", "lines", 0, 0, len(text), 1)
-    *read, last = work.rows_of(unit, None)
+    *read, last = rows_of(unit, None)
     monkeypatch.undo()
     assert [row.row for row in read] == [0, 1]
     assert (last.row, last.line, last.offset) == (2, 3, 2 * len(CHAT) + 2)
@@ -596,5 +597,5 @@ def test_large_rows_of_a_table_are_read_one_by_one() -> None:
     words = [json.dumps([{"role": "user", "content": f"{n} " * 600_000}]) for n in range(4)]
     pq.write_table(pa.table({"said": words}), "in.parquet", compression="none")
     (unit,) = inputs.units_of("in.parquet", None, 1, texts=False)
-    assert unit.size > work.BYTES_AT_ONCE
-    assert [row.row for row in work.rows_of(unit, None)] == [0, 1, 2, 3]
+    assert unit.size > BYTES_AT_ONCE
+    assert [row.row for row in rows_of(unit, None)] == [0, 1, 2, 3]
