@@ -104,6 +104,9 @@ EXAMPLE = Path(__file__).with_name("example.jsonl")
 BARE = "thinking_last"
 """The problem of a log that was cut off behind thinking."""
 
+SEPARATOR = b"\\u001"
+"""How separators such as U+001F are escaped: a text of them is blank to a repair, and to no rule."""
+
 HEAD = 100
 """Entries of a file from which ``is_log`` decides."""
 
@@ -242,6 +245,8 @@ class AgentLog:
             if ledger is None or not problems:
                 return ledger
             last = self.messages - 1
+            if any(SEPARATOR in text for _, text in self._prompt.held):
+                return None
             if last < 1 or any(found.code != BARE or found.index != last for found in problems):
                 return None
             if (ledger.kind[int(ledger.first[last]) :] != Kind.THINKING).any():

@@ -2,14 +2,11 @@
 
 use crate::claude_code::Entries;
 use crate::codex::Items;
-use crate::counter::Counter;
 use crate::error::Error;
 use crate::json::Json;
-use crate::ledger::{Builder, Kind, Ledger, Whole};
 use crate::session::value::{last, text};
 use crate::session::{Lines, Place, Prompt, Records, Stop};
 use crate::shape::Provider;
-use crate::validate::{Options, validate};
 
 /// A format of session files that the core reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,87 +133,6 @@ pub fn read(text: &[u8], format: Option<Format>) -> Result<Option<(Prompt, u64)>
         Ok(_) | Err(Error::Argument(_)) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// The code of a message at the end that is nothing but thinking: its log was cut off.
-const BARE: &str = "thinking_last";
-
-/// Rules of a provider for its sessions.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// The provider.
-    pub provider: Provider,
-    /// What a log is repaired by.
-    pub repair: Options,
-    /// What its row is judged by.
-    pub judge: Options,
-}
-
-/// Counts logs that need no repair, or only lost an answer behind its thinking.
-#[derive(Clone, Debug)]
-pub struct LogCounter {
-    /// Counts the texts.
-    pub counter: Counter,
-    /// The format of all logs; `None` takes that of each one's first line.
-    pub format: Option<Format>,
-    /// The rules of each provider whose logs are counted.
-    pub rules: Vec<Rules>,
-}
-
-impl LogCounter {
-    /// The format of a log and the ledger of its next prompt; `None` where more has to be said of it than that, or more than
-    /// the core has to look at it: a place that cannot be read, a problem, another repair, another format.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use trimtab_core::counter::Counter;
-    /// use trimtab_core::log::{Format, LogCounter, Rules};
-    /// use trimtab_core::validate::Options;
-    /// use trimtab_tokens::Encoding;
-    ///
-    /// let (provider, repair) = (Format::ClaudeCode.provider(), Options::default());
-    /// let rules = vec![Rules { provider, repair, judge: repair }];
-    /// let logs = LogCounter { counter: Counter::from(Encoding::O200k), format: None, rules };
-    /// let text = br#"{"type": "user", "uuid": "1", "message": {"role": "user", "content": "tea"}}"#;
-    /// let (format, ledger) = logs.ledger(text).expect("nothing is wrong with it");
-    /// assert_eq!((format, ledger.messages(), ledger.total()), (Format::ClaudeCode, 1, 1));
-    /// assert!(logs.ledger(&text[1..]).is_none());
-    /// ```
-    #[must_use]
-    pub fn ledger(&self, text: &[u8]) -> Option<(Format, Ledger)> {
-        let (prompt, _) = read(text, None).ok()??; // an error is found again where the log is read as objects
-        let format = Format::named(prompt.format).ok()?;
-        let rules = self.rules.iter().find(|rules| rules.provider == format.provider())?;
-        let is_plain = prompt.faults.is_empty() && prompt.messages() > 0;
-        if !is_plain || self.format.is_some_and(|wanted| wanted != format) {
-            return None;
-        }
-        let ledger = prompt.ledger(&[(0, text)], self.counter, rules.provider, prompt.messages()).ok()??;
-        let ledger = self.without_bare(ledger, rules)?;
-        let is_accepted = rules.judge == rules.repair || is_accepted(&ledger, rules.provider, rules.judge);
-        is_accepted.then_some((format, ledger))
-    }
-
-    /// A ledger without a last message that is nothing but thinking; `None` where it needs another repair.
-    fn without_bare(&self, ledger: Ledger, rules: &Rules) -> Option<Ledger> {
-        let problems = validate(&ledger, rules.provider, rules.repair, None);
-        if problems.is_empty() {
-            return Some(ledger);
-        }
-        let last = ledger.messages() - 1;
-        let is_bare = problems.iter().all(|problem| problem.code == BARE && problem.index == last);
-        if last == 0 || !is_bare || ledger.rows_of(last).any(|row| ledger.kind[row] != Kind::Thinking) {
-            return None;
-        }
-        let none = Builder::<Whole<String>>::new(self.counter.prompt, 0).finish(&self.counter).ok()?;
-        let cut = ledger.head(last).extend(none).ok()?; // no text is counted again
-        is_accepted(&cut, rules.provider, rules.repair).then_some(cut)
-    }
-}
-
-fn is_accepted(ledger: &Ledger, provider: Provider, rules: Options) -> bool {
-    validate(ledger, provider, rules, None).is_empty()
 }
 
 #[cfg(test)]

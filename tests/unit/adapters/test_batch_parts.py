@@ -24,7 +24,7 @@ from support.command import run as command
 from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE
 from support.transcripts import PROVIDERS, transcript
-from trimtab.adapters.batch import Done, inputs, run, work
+from trimtab.adapters.batch import Done, inputs, run, tables, work
 from trimtab.adapters.batch import run as job
 from trimtab.adapters.batch.processes import Workers
 from trimtab.adapters.batch.rows import BYTES_AT_ONCE, rows_of
@@ -96,6 +96,52 @@ def test_count_says_of_a_file_of_every_format_what_the_library_says() -> None:
         assert {each["tool"]: each["tokens"] for each in row["tokens_by_tool"]} == of_tools
         problems = trimtab.validate(found.messages, provider=found.provider, model=CLAUDE)
         assert [each["code"] for each in row["problems"]] == [problem.code for problem in problems]
+
+
+TORN = trimtab.formats.EXAMPLE.read_bytes()[:20_000]
+"""A log that ends within a line."""
+
+
+def cut_logs() -> Iterator[tuple[str, bytes]]:
+    """Logs that end anywhere, with the faults that agents leave in them."""
+    choice = random.Random(26)
+    lines = [json.loads(line) for line in trimtab.formats.EXAMPLE.read_bytes().splitlines()]
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    ends: list[list[dict[str, Any]]] = [
+        [],
+        [thought],
+        [{"type": "text", "text": "done \u00a0\n"}],
+        [{"type": "text", "text": "\n\n"}, thought],
+        [{"type": "text", "text": " "}, thought, {"type": "text", "text": 'so\t"it" \u2003', "more": [1]}],
+        [{"type": "text", "text": ""}, {"type": "text", "text": "a"}],
+    ]
+    for n in range(0, len(lines), 15):
+        for number, content in enumerate(ends):
+            made = json.loads(json.dumps(lines[: n + 1]))
+            of_model = [line for line in made if line["type"] == "assistant"]
+            if content and of_model:
+                of_model[-1]["message"] |= {"content": content, "id": "last"}
+            if of_model and choice.random() < 0.5:
+                choice.choice(of_model)["message"]["content"].insert(
+                    0, {"type": "text", "text": choice.choice(" \n\x1f")}
+                )
+            yield f"{n:03}-{number}.jsonl", b"\n".join(json.dumps(line).encode() for line in made)
+
+
+@pytest.mark.parametrize("verb", ["count", "validate"])
+def test_logs_that_the_core_counts_have_the_rows_of_python(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = dict(cut_logs()) | sessions() | {"half.jsonl": CHAT[:-9], "empty.jsonl": b"", "torn.jsonl": TORN}
+    for name, text in texts.items():
+        write(f"in/{name}", text)
+    taken: list[int] = []
+    add_logs = tables.PartFiles.add_logs
+    monkeypatch.setattr(tables.PartFiles, "add_logs", lambda *of: taken.append(add_logs(*of)) or taken[-1])
+    run(verb, ["in"], "by_core", model=CLAUDE)
+    assert sum(taken) > 20
+    monkeypatch.setattr(work.Worker, "_logs", None)
+    run(verb, ["in"], "by_python", model=CLAUDE)
+    for table in ("sessions", "messages", "quarantine"):
+        assert rows("by_core", table) == rows("by_python", table)
 
 
 def test_lines_that_are_sessions_are_rows_with_their_place() -> None:

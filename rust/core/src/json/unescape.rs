@@ -67,12 +67,11 @@ impl Work for Rewritten<'_> {
         let (mut rest, mut before, mut unsure) = (self.raw, 0, 0);
         let mut padded = [b' '; WIDE];
         while !rest.is_empty() {
-            let (bytes, behind) = match rest.split_first_chunk() {
-                Some((bytes, behind)) => (bytes, behind),
-                None => {
-                    padded[..rest.len()].copy_from_slice(rest);
-                    (&padded, &[][..])
-                }
+            let (bytes, behind) = if let Some((bytes, behind)) = rest.split_first_chunk() {
+                (bytes, behind)
+            } else {
+                padded[..rest.len()].copy_from_slice(rest);
+                (&padded, &[][..])
             };
             let window = kernel.load(bytes);
             if kernel.within(window, 0, 0x1F) != 0 {
