@@ -107,8 +107,9 @@ def cut_logs() -> Iterator[tuple[str, bytes]]:
     choice = random.Random(26)
     lines = [json.loads(line) for line in trimtab.formats.EXAMPLE.read_bytes().splitlines()]
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
-    ends: list[list[dict[str, Any]]] = [
+    ends: list[Any] = [
         [],
+        "so be it \u3000",
         [thought],
         [{"type": "text", "text": "done \u00a0\n"}],
         [{"type": "text", "text": "\n\n"}, thought],
@@ -121,10 +122,9 @@ def cut_logs() -> Iterator[tuple[str, bytes]]:
             of_model = [line for line in made if line["type"] == "assistant"]
             if content and of_model:
                 of_model[-1]["message"] |= {"content": content, "id": "last"}
-            if of_model and choice.random() < 0.5:
-                choice.choice(of_model)["message"]["content"].insert(
-                    0, {"type": "text", "text": choice.choice(" \n\x1f")}
-                )
+            lists = [line["message"]["content"] for line in of_model if isinstance(line["message"]["content"], list)]
+            if lists and choice.random() < 0.5:
+                choice.choice(lists).insert(0, {"type": "text", "text": choice.choice(" \n\x1f")})
             yield f"{n:03}-{number}.jsonl", b"\n".join(json.dumps(line).encode() for line in made)
 
 
