@@ -6,6 +6,7 @@ One module per format. The content decides the format, never the file's name.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain, islice
@@ -104,8 +105,8 @@ EXAMPLE = Path(__file__).with_name("example.jsonl")
 BARE = "thinking_last"
 """The problem of a log that was cut off behind thinking."""
 
-SEPARATOR = b"\\u001"
-"""How separators such as U+001F are escaped: a text of them is blank to a repair, and to no rule."""
+SEPARATOR = re.compile(rb"\\u001[c-fC-F]")
+"""Escapes of U+001C to U+001F: a text of these separators is blank to a repair, and to no rule."""
 
 HEAD = 100
 """Entries of a file from which ``is_log`` decides."""
@@ -245,7 +246,7 @@ class AgentLog:
             if ledger is None or not problems:
                 return ledger
             last = self.messages - 1
-            if any(SEPARATOR in text for _, text in self._prompt.held):
+            if any(SEPARATOR.search(text) for _, text in self._prompt.held):
                 return None
             if last < 1 or any(found.code != BARE or found.index != last for found in problems):
                 return None

@@ -11,9 +11,6 @@ use crate::validate::{Options, Problem, validate};
 /// The codes of a message at the end that is nothing but thinking.
 const BARE: [&str; 2] = ["thinking_last", "reasoning_without_item"];
 
-/// How separators such as U+001F are escaped: a text of them is blank to a repair, and to no rule.
-const SEPARATOR: &str = "\\u001";
-
 /// Repairs one after the other: blank texts go, then thinking behind which nothing is left, then white space at the end.
 const ROUNDS: usize = 4;
 
@@ -83,7 +80,7 @@ impl LogCounter {
             if problems.is_empty() {
                 return Some(ledger);
             }
-            if lines.contains(SEPARATOR) {
+            if has_separator(&lines) {
                 return None;
             }
             if ends_bare(&ledger, &problems) {
@@ -97,6 +94,12 @@ impl LogCounter {
         }
         None
     }
+}
+
+/// Whether JSON has an escape of U+001C to U+001F: a text of these separators is blank to a repair, and to no rule.
+fn has_separator(json: &str) -> bool {
+    let mut digits = memchr::memmem::find_iter(json.as_bytes(), b"\\u001").map(|at| json.as_bytes().get(at + 5));
+    digits.any(|digit| matches!(digit, Some(b'c'..=b'f' | b'C'..=b'F')))
 }
 
 fn problems(ledger: &Ledger, provider: Provider, rules: Options) -> Vec<Problem> {
