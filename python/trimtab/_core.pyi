@@ -21,6 +21,7 @@ __all__ = [
     "Counter",
     "IncrementalCounter",
     "Ledger",
+    "Logs",
     "Reader",
     "Seen",
     "SessionLines",
@@ -186,6 +187,17 @@ class SessionLines:
 class Blocks:
     def __new__(cls) -> Self: ...
     def add(self, ledger: Ledger) -> None: ...
+    def add_files(self, paths: Sequence[str], *, logs: Logs, most: int) -> list[tuple[str, str, int]]: ...
+    def sums(
+        self,
+    ) -> tuple[
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+        NDArray[np.uint32],
+        NDArray[np.int32],
+        NDArray[np.uint64],
+        list[str],
+    ]: ...
     def columns(
         self,
     ) -> tuple[
@@ -197,6 +209,12 @@ class Blocks:
         NDArray[np.uint32],
         list[str],
     ]: ...
+
+@final
+class Logs:
+    def __new__(
+        cls, counter: Counter, format: str | None, rules: Sequence[tuple[str, dict[str, Any], dict[str, Any]]]
+    ) -> Self: ...
 
 @final
 class SessionPrompt:

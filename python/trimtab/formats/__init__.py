@@ -6,6 +6,7 @@ One module per format. The content decides the format, never the file's name.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain, islice
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import BinaryIO
 
+    from ..models.provider import Provider
     from ._builder import Builder
     from ._record import FileRecord
 
 __all__ = [
+    "CORE_LOGS",
     "EXAMPLE",
     "FORMATS",
     "LOGS",
@@ -102,6 +105,9 @@ EXAMPLE = Path(__file__).with_name("example.jsonl")
 BARE = "thinking_last"
 """The problem of a log that was cut off behind thinking."""
 
+SEPARATOR = re.compile(rb"\\u001[c-fC-F]")
+"""Escapes of U+001C to U+001F: a text of these separators is blank to a repair, and to no rule."""
+
 HEAD = 100
 """Entries of a file from which ``is_log`` decides."""
 
@@ -110,6 +116,9 @@ _READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
 _OF_LINES = {"claude_code": claude_code, "codex": codex}
 """The readers of files whose lines the core reads."""
+
+CORE_LOGS: dict[str, Provider] = {name: reader.PROVIDER for name, reader in _OF_LINES.items()}
+"""The shapes of their messages."""
 
 _OF_MESSAGES = {"cline": cline}
 """The readers of files whose entries are a provider's messages: others would take these for their own."""
@@ -237,6 +246,8 @@ class AgentLog:
             if ledger is None or not problems:
                 return ledger
             last = self.messages - 1
+            if any(SEPARATOR.search(text) for _, text in self._prompt.held):
+                return None
             if last < 1 or any(found.code != BARE or found.index != last for found in problems):
                 return None
             if (ledger.kind[int(ledger.first[last]) :] != Kind.THINKING).any():

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::ledger::{Kind, Ledger};
+use crate::ledger::{Kind, Ledger, Role, Totals};
 
 /// The number behind those of [`Kind`]: what a message costs beside its blocks.
 pub const OVERHEAD: u8 = Kind::Opaque as u8 + 1;
 
-/// The blocks of sessions, a row each; behind those of a message stands its overhead.
+/// The blocks of sessions, a row each; behind those of a message stands its overhead. And the sums of each session.
 ///
 /// # Examples
 ///
@@ -24,12 +24,15 @@ pub const OVERHEAD: u8 = Kind::Opaque as u8 + 1;
 /// blocks.add(&reader.finish()?.found)?;
 /// assert_eq!((blocks.sessions, blocks.message), (vec![4], vec![0, 0, 1, 1]));
 /// assert_eq!((blocks.kind, blocks.tokens), (vec![0, OVERHEAD, 0, OVERHEAD], vec![1, 0, 2, 0]));
+/// assert_eq!(blocks.sums.overhead, [0]);
 /// # Ok::<(), trimtab_core::error::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Blocks {
     /// The number of rows of each session.
     pub sessions: Vec<u32>,
+    /// The sums of each session.
+    pub sums: Sums,
     /// The message of each row, in its session.
     pub message: Vec<u32>,
     /// The role of its message, a [`crate::ledger::Role`].
@@ -43,6 +46,21 @@ pub struct Blocks {
     /// Names of tools, each once.
     pub tools: Vec<String>,
     numbers: HashMap<String, i32>,
+}
+
+/// Sums of the tokens of sessions.
+#[derive(Debug, Default)]
+pub struct Sums {
+    /// Tokens of rows by role and kind.
+    pub tokens: Vec<[[u64; Kind::COUNT]; Role::COUNT]>,
+    /// Tokens of messages beyond those of their rows.
+    pub overhead: Vec<u64>,
+    /// The number of tools.
+    pub tools: Vec<u32>,
+    /// The tools of a session after those of the one before, by name; positions in [`Blocks::tools`].
+    pub tool: Vec<i32>,
+    /// Tokens of their calls and results.
+    pub of_tool: Vec<u64>,
 }
 
 impl Blocks {
@@ -61,6 +79,20 @@ impl Blocks {
             self.push(ledger, message, OVERHEAD, -1, ledger.overhead[message])?;
         }
         self.sessions.push(u32::try_from(self.tokens.len() - before).map_err(|_| Error::Overflow("rows"))?);
+        self.sum(ledger)
+    }
+
+    fn sum(&mut self, ledger: &Ledger) -> Result<(), Error> {
+        let Totals { overhead, tokens, .. } = Totals::of(ledger);
+        self.sums.tokens.push(tokens);
+        self.sums.overhead.push(overhead);
+        let before = self.sums.tool.len();
+        for (name, tokens) in ledger.by_tool() {
+            let number = self.number(name)?;
+            self.sums.tool.push(number);
+            self.sums.of_tool.push(tokens);
+        }
+        self.sums.tools.push(u32::try_from(self.sums.tool.len() - before).map_err(|_| Error::Overflow("names"))?);
         Ok(())
     }
 

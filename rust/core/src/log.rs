@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::session::value::{last, text};
 use crate::session::{Lines, Place, Prompt, Records, Stop};
+use crate::shape::Provider;
 
 /// A format of session files that the core reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,24 @@ impl Format {
             "claude_code" => Ok(Self::ClaudeCode),
             "codex" => Ok(Self::Codex),
             _ => Err(Error::Argument(format!("unknown format {name:?}: known are claude_code, codex"))),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude_code",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The shape of its messages.
+    #[must_use]
+    pub fn provider(self) -> Provider {
+        match self {
+            Self::ClaudeCode => Provider::Anthropic,
+            Self::Codex => Provider::OpenAiResponses,
         }
     }
 

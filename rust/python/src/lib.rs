@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         added::{AddedTokens, gguf},
-        blocks::Blocks,
+        blocks::{Blocks, Logs},
         calls::placeholders,
         counter::{Counter, threads},
         dump::{digest, dumps, not_json, surrogates},

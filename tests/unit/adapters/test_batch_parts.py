@@ -24,9 +24,10 @@ from support.command import run as command
 from support.format_cases import LINES, WHOLES
 from support.models import CLAUDE
 from support.transcripts import PROVIDERS, transcript
-from trimtab.adapters.batch import Done, inputs, run, work
+from trimtab.adapters.batch import Done, inputs, run, tables, work
 from trimtab.adapters.batch import run as job
 from trimtab.adapters.batch.processes import Workers
+from trimtab.adapters.batch.rows import BYTES_AT_ONCE, rows_of
 from trimtab.adapters.batch.task import Task
 from trimtab.ledger.columns import Kind, Role
 
@@ -97,6 +98,52 @@ def test_count_says_of_a_file_of_every_format_what_the_library_says() -> None:
         assert [each["code"] for each in row["problems"]] == [problem.code for problem in problems]
 
 
+TORN = trimtab.formats.EXAMPLE.read_bytes()[:20_000]
+"""A log that ends within a line."""
+
+
+def cut_logs() -> Iterator[tuple[str, bytes]]:
+    """Logs that end anywhere, with the faults that agents leave in them."""
+    choice = random.Random(26)
+    lines = [json.loads(line) for line in trimtab.formats.EXAMPLE.read_bytes().splitlines()]
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    ends: list[Any] = [
+        [],
+        "so be it \u3000",
+        [thought],
+        [{"type": "text", "text": "done \u00a0\n"}],
+        [{"type": "text", "text": "\n\n"}, thought],
+        [{"type": "text", "text": " "}, thought, {"type": "text", "text": 'so\t"it" \u2003', "more": [1]}],
+        [{"type": "text", "text": ""}, {"type": "text", "text": "a"}],
+    ]
+    for n in range(0, len(lines), 15):
+        for number, content in enumerate(ends):
+            made = json.loads(json.dumps(lines[: n + 1]))
+            of_model = [line for line in made if line["type"] == "assistant"]
+            if content and of_model:
+                of_model[-1]["message"] |= {"content": content, "id": "last"}
+            lists = [line["message"]["content"] for line in of_model if isinstance(line["message"]["content"], list)]
+            if lists and choice.random() < 0.5:
+                choice.choice(lists).insert(0, {"type": "text", "text": choice.choice(" \n\x1f")})
+            yield f"{n:03}-{number}.jsonl", b"\n".join(json.dumps(line).encode() for line in made)
+
+
+@pytest.mark.parametrize("verb", ["count", "validate"])
+def test_logs_that_the_core_counts_have_the_rows_of_python(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = dict(cut_logs()) | sessions() | {"half.jsonl": CHAT[:-9], "empty.jsonl": b"", "torn.jsonl": TORN}
+    for name, text in texts.items():
+        write(f"in/{name}", text)
+    taken: list[int] = []
+    add_logs = tables.PartFiles.add_logs
+    monkeypatch.setattr(tables.PartFiles, "add_logs", lambda *of: taken.append(add_logs(*of)) or taken[-1])
+    run(verb, ["in"], "by_core", model=CLAUDE)
+    assert sum(taken) > 20
+    monkeypatch.setattr(work.Worker, "_logs", None)
+    run(verb, ["in"], "by_python", model=CLAUDE)
+    for table in ("sessions", "messages", "quarantine"):
+        assert rows("by_core", table) == rows("by_python", table)
+
+
 def test_lines_that_are_sessions_are_rows_with_their_place() -> None:
     broken = json.dumps([*SAID]).encode()[:-9]
     request = json.dumps({"messages": SAID, "model": "gpt-5.5"}).encode()
@@ -131,9 +178,9 @@ def test_lines_are_divided_without_changing_the_rows(size: int) -> None:
     units = [*inputs.units_of("chats.jsonl", None, size, texts=False)]
     assert [unit.start for unit in units[1:]] == [unit.end for unit in units[:-1]]
     assert len(units) > 1 or size > 1000
-    found = [row for unit in units for row in work.rows_of(unit, None)]
+    found = [row for unit in units for row in rows_of(unit, None)]
     (whole,) = inputs.units_of("chats.jsonl", None, 1 << 40, texts=False)
-    assert found == [*work.rows_of(whole, None)]
+    assert found == [*rows_of(whole, None)]
     assert [row.row for row in found] == [at for at, line in enumerate([CHAT, *lines]) if line.strip()]
 
 
@@ -488,7 +535,7 @@ def test_a_line_that_cannot_be_read_has_its_own_number(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Path, "open", lambda *_: Faulty(text))
     unit = inputs.FileSlice("a.jsonl", "lines", 0, 0, len(text), 1)
-    *read, last = work.rows_of(unit, None)
+    *read, last = rows_of(unit, None)
     monkeypatch.undo()
     assert [row.row for row in read] == [0, 1]
     assert (last.row, last.line, last.offset) == (2, 3, 2 * len(CHAT) + 2)
@@ -596,5 +643,5 @@ def test_large_rows_of_a_table_are_read_one_by_one() -> None:
     words = [json.dumps([{"role": "user", "content": f"{n} " * 600_000}]) for n in range(4)]
     pq.write_table(pa.table({"said": words}), "in.parquet", compression="none")
     (unit,) = inputs.units_of("in.parquet", None, 1, texts=False)
-    assert unit.size > work.BYTES_AT_ONCE
-    assert [row.row for row in work.rows_of(unit, None)] == [0, 1, 2, 3]
+    assert unit.size > BYTES_AT_ONCE
+    assert [row.row for row in rows_of(unit, None)] == [0, 1, 2, 3]

@@ -89,6 +89,11 @@ def _is_output(folder: Path) -> bool:
     return (folder / JOB).is_file() and any((folder / table).is_dir() for table in ("sessions", "texts"))
 
 
+def shown(path: str) -> str:
+    r"""Return a file's name as the tables have it: its bytes that are no UTF-8 as ``\xff``, so that names differ."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterator[FileSlice]:
     """Yield a file's units, each of about so many bytes.
 

@@ -68,6 +68,7 @@ class Workers:
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ},  # numpy would start threads, which nothing here uses
             process_group=0,  # Ctrl-C is for the job, which ends a worker by its stdin
         )
         _write(worker, self._task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from errno import ECHILD
 from itertools import chain
@@ -185,7 +186,10 @@ def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, worker
 
         daft.set_runner_ray(noop_if_initialized=True)
         worker = daft.cls(Worker, max_concurrency=workers)(task)
-    else:  # a worker beside the engine's threads in one process would wait for them
+    else:
+        with suppress(ValueError):  # this process has a runner already
+            daft.set_runner_native()  # which else is Ray where one runs, and Ray is imported to see that, for 0.3 s
+        # A worker beside the engine's threads in one process would wait for them.
         worker = daft.cls(Workers, use_process=False, max_concurrency=workers)(task, workers)
     table = {"part": [*parts], "units": [json.dumps(units) for units in parts.values()]}
     lazy = daft.from_pydict(table).into_batches(1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ... import _core
-from ...ledger.columns import Kind, Role
 from ..arrow import said
-from ..arrow.columns import array, batch, fields
+from ..arrow.columns import batch, fields
+from .blocks import Blocks
+from .inputs import shown
 from .job import name_of, to_disk
 from .task import TABLES
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from ... import _core
     from ...ledger.columns import Ledger
     from ..arrow.columns import Columns
+    from .inputs import FileSlice
 
 PLACE: Columns = {"path": "utf8", "row": "uint64"}
 """Where a row comes from: its file, and its number there from 0."""
@@ -47,10 +47,6 @@ MESSAGES: Columns = {
     "tokens": "uint32",
 }
 QUARANTINE: Columns = {**PLACE, "line": "uint64", "offset": "uint64", "reason": "utf8", "is_read": "bool"}
-
-ROLES = [role.name.lower() for role in Role]
-KINDS = [*(kind.name.lower() for kind in Kind), "overhead"]
-"""Names of the numbers in a ledger's columns; what a message costs beside its blocks is ``overhead``."""
 
 NAMES = pa.dictionary(pa.int32(), pa.string())
 
@@ -81,6 +77,7 @@ class PartFiles:
         self._writers = {table: self._writer(table) for table in self._tables}
         self._held: dict[str, list[dict[str, Any]]] = {self._main: [], "quarantine": []}
         self._blocks = Blocks()
+        self._counted: list[bool] = []  # of each row that is held, whether it has tokens
         self._size = self.rows = self.bad = self.places = self.tokens = 0
 
     def __enter__(self) -> Self:
@@ -96,13 +93,31 @@ class PartFiles:
 
     def add(self, row: dict[str, Any], ledger: Ledger | None, size: int) -> None:
         """Add a row, and the tokens of its messages; ``size`` is the bytes that it holds."""
-        self._held[self._main].append(row)
-        self.rows += 1
-        self.bad += row.get("error") is not None
-        self.tokens += row.get("tokens") or 0
         if ledger is not None:
             self._blocks.add(row["path"], row["row"], ledger)
+        self._hold(row, size, has_ledger=ledger is not None)
+        self._flush_large()
+
+    def add_logs(self, units: Sequence[FileSlice], logs: _core.Logs, model: str) -> int:
+        """Add the rows and tokens of the first units, logs of which no more has to be said; return their number."""
+        added = self._blocks.add_logs([unit.path for unit in units], logs)
+        for unit, (of, provider, messages) in zip(units, added, strict=False):
+            path = shown(unit.path)
+            self._blocks.places.append((path, 0))
+            about = {"format": of, "provider": provider, "model": model, "messages": messages}
+            row = {"path": path, "row": 0, **about, "skipped": 0, "problems": ()}
+            self._hold(row, unit.size, has_ledger=True)
+        self._flush_large()
+        return len(added)
+
+    def _hold(self, row: dict[str, Any], size: int, *, has_ledger: bool) -> None:
+        self._held[self._main].append(row)
+        self._counted.append(has_ledger)
+        self.rows += 1
+        self.bad += row.get("error") is not None
         self._size += size + ROW + PROBLEM * len(row.get("problems") or ())
+
+    def _flush_large(self) -> None:
         if self._size >= FLUSHED:
             self._flush()
 
@@ -127,15 +142,24 @@ class PartFiles:
 
     def _flush(self) -> None:
         for table, rows in self._held.items():
-            columns = self._columns[table]
             if rows:
-                held = {name: [row.get(name) for row in rows] for name in columns}
-                self._writers[table].write_batch(pa.record_batch(batch(columns, held)))
+                self._writers[table].write_batch(self._batch(table, rows))
             rows.clear()
         if self._blocks.places:
             self._writers["messages"].write_table(self._blocks.table(self._schema("messages")))
-            self._blocks = Blocks()
+        self._blocks, self._counted = Blocks(), []
         self._size = 0
+
+    def _batch(self, table: str, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+        """Return rows as columns; the sums of their tokens come from the core."""
+        schema, columns, sums = self._schema(table), self._columns[table], {}
+        if "tokens" in columns:
+            sums = self._blocks.sums(self._counted, schema)
+            self.tokens += pc.sum(sums["tokens"]).as_py() or 0
+        given = {name: kind for name, kind in columns.items() if name not in sums}
+        held = pa.record_batch(batch(given, {name: [row.get(name) for row in rows] for name in given}))
+        arrays = [sums[name] if name in sums else held.column(name) for name in columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _writer(self, table: str) -> pq.ParquetWriter:
         # Dictionaries are how names of blocks are written, no type that a reader is told of.
@@ -147,46 +171,3 @@ class PartFiles:
         if table == "messages":
             told = [field.with_type(NAMES) if field.type == pa.string() else field for field in told]
         return pa.schema(told)
-
-
-class Blocks:
-    """The tokens of sessions' blocks, as columns; behind the blocks of each message stands its overhead."""
-
-    def __init__(self) -> None:
-        """Begin with no session."""
-        self.places: list[tuple[str, int]] = []
-        self._columns = _core.Blocks()
-
-    def add(self, path: str, row: int, ledger: Ledger) -> None:
-        """Add a session's blocks."""
-        self._columns.add(ledger)
-        self.places.append((path, row))
-
-    def table(self, schema: pa.Schema) -> pa.Table:
-        """Return the blocks of all sessions."""
-        lengths, index, role, kind, tool, tokens, tools = self._columns.columns()
-        paths, rows = zip(*self.places, strict=True)
-        columns = [
-            _named(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths), paths),
-            _array(np.repeat(np.array(rows, np.uint64), lengths), pa.uint64()),
-            _array(index, pa.uint32()),
-            _named(role.astype(np.int32), ROLES),
-            _named(kind.astype(np.int32), KINDS),
-            _named(tool, tools),
-            _array(tokens, pa.uint32()),
-        ]
-        return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _named(numbers: NDArray[np.int32], names: Sequence[str]) -> pa.Array:
-    """Return names by their numbers; null where the number is -1."""
-    return pa.DictionaryArray.from_arrays(_array(numbers, pa.int32(), numbers >= 0), pa.array(array(names, "utf8")))
-
-
-def _array(numbers: NDArray[Any], kind: pa.DataType, known: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return numbers as an array, of which some are ``known``.
-
-    ``pyarrow.array`` would import pandas, where it is installed, for 0.3 s.
-    """
-    bits = None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))
-    return pa.Array.from_buffers(kind, len(numbers), [bits, pa.py_buffer(numbers)])

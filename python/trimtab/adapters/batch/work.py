@@ -4,55 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache
+from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, cast
 
+from ... import _core
 from ...counting.counter import Counter, scan
-from ...formats import AgentLog
+from ...formats import CORE_LOGS, AgentLog
 from ...models.model import Model
-from ...validity.validate import rules_of
+from ...validity.validate import Rules, rules_of
 from ..arrow import said
-from .inputs import FileSlice, holds_rows
+from .inputs import SMALL, FileSlice, shown
+from .rows import AT_ONCE, BYTES_AT_ONCE, rows_of
 from .tables import PartFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
+    from collections.abc import Iterable, Sequence
 
     from ...ledger.columns import Ledger
     from ...messages.types import Transcript
-    from ...validity.validate import Rules
+    from .rows import InputRow
     from .task import Task
 
 UNCHANGED = ("count", "validate")
 """The verbs that need no messages, only what they cost."""
 
-AT_ONCE, BYTES_AT_ONCE = 64, 4 << 20
-"""Rows of a table that are read at a time, and their bytes, about: each may be a session of megabytes."""
-
-
-class InputRow(NamedTuple):
-    """A row of an input.
-
-    Attributes:
-        path: its file.
-        row: its number there, from 0; None for a table that cannot be opened.
-        line: number of its first line, from 1; None in a table.
-        offset: byte of that line; None in a table.
-        value: its text, its messages, or None for a null.
-        error: why there is no value.
-        log: the value as a log, where the core has read its lines already.
-    """
-
-    path: str
-    row: int | None
-    line: int | None
-    offset: int | None
-    value: bytes | list[Any] | None
-    error: str | None = None
-    log: AgentLog | None = None
+WHOLE = ("whole", "undecided")
+"""Kinds of units that may be a log each."""
 
 
 class Worker:
@@ -62,9 +41,8 @@ class Worker:
         """Take the task; a worker is one core: the engine runs as many as there shall be."""
         os.environ.setdefault("TRIMTAB_THREADS", "1")
         self._task = task
-        self._model = task.model and Model.named(task.model)  # a name is looked up once, not for each row
+        self._model = Model.named(task.model) if task.model else None  # a name is looked up once, not for each row
         self._counter, self._rules = cache(Counter.for_model), cache(_rules)
-        self._named: Counter | None = None  # the named model's: to look it up takes a hash of all of the model
         targets = said.parted(task.options)
         self._compacted = said.compacting(self._model, *targets) if task.verb == "compact" else None
         self._shortened = said.truncating(task.model, **task.options) if task.verb == "truncate" else None
@@ -74,14 +52,47 @@ class Worker:
         task = self._task
         try:
             with PartFiles(task.verb, Path(task.work), Path(task.folder), part) as files:
-                for unit in json.loads(units):
-                    for row in rows_of(FileSlice(*unit), task.column, texts=task.verb == "truncate"):
-                        self._add(files, row)
+                self._add_all(files, [FileSlice(*unit) for unit in json.loads(units)])
                 files.finish()
                 done = {"rows": files.rows, "bad": files.bad, "places": files.places, "tokens": files.tokens}
         except OSError as error:
             return json.dumps({"part": part, "error": [error.errno, error.strerror, error.filename]})
         return json.dumps({"part": part, **done})
+
+    def _add_all(self, files: PartFiles, units: Sequence[FileSlice]) -> None:
+        """Add the rows of a part's units: logs of which nothing more has to be said together, others one by one."""
+        at = 0
+        while at < len(units):
+            some = self._logs_of(units[at : at + AT_ONCE])
+            if some and self._logs and self._model:
+                added = files.add_logs(some, self._logs, self._model.name)
+                at += added
+                if added == len(some):
+                    continue
+            for row in rows_of(units[at], self._task.column, texts=self._task.verb == "truncate"):
+                self._add(files, row)
+            at += 1
+
+    def _logs_of(self, units: Iterable[FileSlice]) -> list[FileSlice]:
+        """Return the first units that may be logs for the core to count; none of a verb that needs messages."""
+        some: list[FileSlice] = []
+        held = 0
+        for unit in units if self._logs else ():
+            if unit.kind not in WHOLE or unit.size > SMALL or held > BYTES_AT_ONCE:
+                break
+            some.append(unit)
+            held += unit.size
+        return some
+
+    @cached_property
+    def _logs(self) -> _core.Logs | None:
+        """What the core counts without a look by Python; None where a row may say more than the core knows."""
+        task = self._task
+        if task.verb not in UNCHANGED or self._model is None or task.format not in (None, *CORE_LOGS):
+            return None
+        judge = self._rules(task.model, task.options.get("in_flight", False))
+        rules = [(name, Rules().of(name), judge.of(name)) for name in CORE_LOGS.values()]
+        return _core.Logs(self._own_counter, task.format, rules)
 
     def _add(self, files: PartFiles, row: InputRow) -> None:
         """Answer a row, and add the answer or why there is none."""
@@ -111,7 +122,7 @@ class Worker:
             return self._shortened(row.value), None
         in_flight = task.options.get("in_flight", False)
         found, ledger, is_log = self._read(row)
-        answer = said.described(found, self._model) | ({} if ledger is None else said.counted(ledger))
+        answer = said.described(found, self._model)
         if is_log and ledger is not None and not ledger.surrogates():
             rules = self._rules(task.model or found.model, in_flight)
             answer |= {"messages": len(ledger), **said.judged(ledger, rules)}
@@ -148,8 +159,12 @@ class Worker:
             return None
         if self._model is None:
             return self._counter(said.model_of(found, None))
-        self._named = self._named or Counter.for_model(self._model)
-        return self._named
+        return self._own_counter
+
+    @cached_property
+    def _own_counter(self) -> Counter:
+        """The named model's counter: to look it up takes a hash of all of the model."""
+        return Counter.for_model(cast("Model", self._model))
 
     def _ledger(self, found: Transcript) -> Ledger | None:
         """Return a session's tokens; None where nothing counts them."""
@@ -168,105 +183,6 @@ class Worker:
 
 def _rules(model: str | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cached
     return rules_of({"model": model, "in_flight": in_flight})
-
-
-def rows_of(unit: FileSlice, column: str | None, *, texts: bool = False) -> Iterator[InputRow]:
-    """Yield a unit's rows, which are sessions or ``texts``; what cannot be read is a row with the reason."""
-    try:
-        if unit.kind == "parquet":
-            yield from _of_table(unit, column)
-        elif unit.kind == "lines":
-            with Path(unit.path).open("rb") as file:
-                yield from _of_lines(file, unit, column)
-        else:
-            text = _bytes_of(unit.path)
-            log = None if texts else AgentLog.of_lines(text)
-            if log is None and unit.kind == "undecided" and holds_rows(BytesIO(text), texts=texts):
-                yield from _of_lines(BytesIO(text), unit, column)
-            else:
-                yield InputRow(unit.path, 0, 1, 0, text, log=log)
-    except OSError as error:
-        yield InputRow(unit.path, unit.row, unit.row + 1, unit.start, None, _unreadable(error))
-
-
-def _bytes_of(path: str) -> bytes:
-    """Return a file's bytes."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a million files
-        return file.readall()
-
-
-def _of_lines(file: BinaryIO, unit: FileSlice, column: str | None) -> Iterator[InputRow]:
-    """Yield the rows of lines; blank ones are none. Behind one that cannot be read nothing is."""
-    at, number, reason = unit.start, unit.row, "the file has become shorter since the job began"
-    try:
-        file.seek(at)
-        while at < unit.end and (line := file.readline()):
-            if not line.isspace():
-                yield _of_line(InputRow(unit.path, number, number + 1, at, line), column)
-            at, number = at + len(line), number + 1
-    except OSError as error:
-        reason = _unreadable(error)
-    if at < unit.end:
-        yield InputRow(unit.path, number, number + 1, at, None, reason)
-
-
-def _unreadable(error: OSError) -> str:
-    return f"cannot be read: {(error.strerror or str(error)).lower()}"
-
-
-def _of_line(row: InputRow, column: str | None) -> InputRow:
-    """Return a line as a row: its value, or a field of it."""
-    text: Any = row.value
-    if column is None and text.lstrip()[:1] != b'"':
-        return row
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return row._replace(value=None, error=f"no JSON: {error}")
-    if column is not None:
-        if not isinstance(value, dict) or column not in value:
-            return row._replace(value=None, error=f"there is no field {column!r}")
-        value = value[column]
-    if isinstance(value, str):
-        value = value.encode("utf-8", "surrogatepass")
-    if not isinstance(value, bytes | list | None):
-        value = json.dumps(value).encode()
-    return row._replace(value=value)
-
-
-def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
-    """Yield the rows of a table's row group; where it cannot be read, the rows that are left, with the reason."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    from ..arrow.rows import Rows, values  # noqa: PLC0415 - needs arro3
-
-    row = unit.row
-    try:
-        # Buffered: of a row group of gigabytes a page is read at a time.
-        with pq.ParquetFile(unit.path, buffer_size=1 << 20) as file:
-            if column is not None and column not in file.schema_arrow.names:
-                raise ValueError(f"there is no column {column!r}")  # noqa: TRY301
-            named = None if column is None else [column]
-            at_once = BYTES_AT_ONCE * unit.end // max(unit.size, 1)
-            for chunk in file.iter_batches(min(max(at_once, 1), AT_ONCE), row_groups=[unit.start], columns=named):
-                rows = Rows.of(pa.record_batch(chunk), column)
-                for value in (value for part in rows.chunks for value in values(part)):
-                    yield InputRow(unit.path, row, None, None, value)
-                    row += 1
-        if row != unit.row + unit.end:
-            raise ValueError("the file has changed since the job began")  # noqa: TRY301
-    except Exception as error:  # noqa: BLE001 - of two libraries, for a file that may hold anything
-        reason = f"cannot be read: {error}"
-        if unit.start < 0:
-            yield InputRow(unit.path, None, None, None, None, reason)
-        for number in range(row, unit.row + unit.end):
-            yield InputRow(unit.path, number, None, None, None, reason)
-
-
-def shown(path: str) -> str:
-    r"""Return a file's name as the tables have it: its bytes that are no UTF-8 as ``\xff``, so that names differ."""
-    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _first_place(row: InputRow) -> dict[str, int | None]:

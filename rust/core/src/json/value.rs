@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use super::tape::Kind;
-use super::{Json, names, unescape};
+use super::unescape::{self, Part};
+use super::{Json, names};
 
 /// Seeds of the digests of a number, a text, a list and a map: values of different types differ.
 const NUMBER: u64 = 1;
@@ -138,13 +139,16 @@ fn exact(raw: &str) -> Vec<u8> {
     for unit in char::decode_utf16(unescape::units(raw)) {
         match unit {
             Ok(c) => made.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-            Err(lone) => {
-                let unit = lone.unpaired_surrogate().to_be_bytes();
-                made.extend([0xED, 0x80 | (unit[0] & 0xF) << 2 | unit[1] >> 6, 0x80 | unit[1] & 0x3F]);
-            }
+            Err(alone) => made.extend(lone(alone.unpaired_surrogate())),
         }
     }
     made
+}
+
+/// The three bytes of a lone surrogate.
+fn lone(unit: u16) -> [u8; 3] {
+    let [high, low] = unit.to_be_bytes();
+    [0xED, 0x80 | (high & 0xF) << 2 | low >> 6, 0x80 | low & 0x3F]
 }
 
 /// The bytes of a string between its quotes, in one form for all that are equal: with an escape only where one has to be, in
@@ -153,20 +157,28 @@ fn shortest(raw: &str) -> Cow<'_, [u8]> {
     if unescape::is_as_written(raw) {
         return Cow::Borrowed(raw.as_bytes());
     }
-    let text = exact(raw);
     let mut made = Vec::with_capacity(raw.len());
-    for byte in text {
-        match byte {
-            b'"' | b'\\' => made.extend([b'\\', byte]),
-            b'\n' => made.extend(b"\\n"),
-            b'\r' => made.extend(b"\\r"),
-            b'\t' => made.extend(b"\\t"),
-            0x08 => made.extend(b"\\b"),
-            0x0C => made.extend(b"\\f"),
-            _ => made.push(byte), // a control character has no other form here
-        }
-    }
+    unescape::parts(raw, |part| match part {
+        Part::Raw(text) if text.bytes().all(|byte| byte >= b' ') => made.extend_from_slice(text.as_bytes()),
+        Part::Raw(text) => text.bytes().for_each(|byte| push_control(byte, &mut made)),
+        Part::Char(c @ ('"' | '\\')) => made.extend([b'\\', c as u8]),
+        Part::Char(c) if c < ' ' => push_control(c as u8, &mut made),
+        Part::Char(c) => made.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        Part::Lone(unit) => made.extend(lone(unit)),
+    });
     Cow::Owned(made)
+}
+
+/// Writes a byte of a string, which is a quote or a backslash only where it belongs to an escape.
+fn push_control(byte: u8, made: &mut Vec<u8>) {
+    match byte {
+        b'\n' => made.extend(b"\\n"),
+        b'\r' => made.extend(b"\\r"),
+        b'\t' => made.extend(b"\\t"),
+        0x08 => made.extend(b"\\b"),
+        0x0C => made.extend(b"\\f"),
+        _ => made.push(byte), // any other control character has no other form here
+    }
 }
 
 /// A number in one form for all that are equal.

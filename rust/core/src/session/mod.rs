@@ -21,5 +21,6 @@ pub use left_out::LeftOut;
 pub use lines::{Lines, Records, Stop, Taken};
 pub use place::{Fault, Place};
 pub use prompt::Prompt;
+pub(crate) use prompt::ledger_of;
 pub use time::Time;
 pub(crate) use written::{Part, Span, Writer};

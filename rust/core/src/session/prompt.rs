@@ -79,13 +79,25 @@ impl Prompt {
         provider: Provider,
         messages: usize,
     ) -> Result<Option<Ledger>, Error> {
-        let text = self.writer.write_lines(0..messages, pieces)?; // a list would be looked at twice, for what else it may be
-        if has_lone_surrogate(&text) {
-            return Ok(None);
-        }
-        let mut reader = Reader::new(counter, Some(provider));
-        reader.push(text.as_bytes())?;
-        let reading = reader.finish()?;
-        Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == messages))
+        self.lines(pieces, messages)?.map_or(Ok(None), |lines| ledger_of(&lines, counter, provider, messages))
     }
+
+    /// The first `messages` as JSON, a line each; `None` where one has half a character alone.
+    pub(crate) fn lines(&self, pieces: &[(u64, &[u8])], messages: usize) -> Result<Option<String>, Error> {
+        let text = self.writer.write_lines(0..messages, pieces)?; // a list would be looked at twice, for what else it may be
+        Ok(Some(text).filter(|text| !has_lone_surrogate(text)))
+    }
+}
+
+/// The ledger of `messages` as JSON, a line each; `None` where they are not what their JSON says.
+pub(crate) fn ledger_of(
+    lines: &str,
+    counter: Counter,
+    provider: Provider,
+    messages: usize,
+) -> Result<Option<Ledger>, Error> {
+    let mut reader = Reader::new(counter, Some(provider));
+    reader.push(lines.as_bytes())?;
+    let reading = reader.finish()?;
+    Ok(Some(reading.found).filter(|ledger| reading.skipped.is_empty() && ledger.messages() == messages))
 }
