@@ -49,6 +49,7 @@ def give_back(costs: Costs, plan: Plan, free: int) -> Plan | None:
         edits[place : place + 1], free = _less_pruned(costs, edit, free)
         if not free:
             break
+    edits.sort(key=lambda edit: not isinstance(edit, Truncate))  # in front, as a policy's stages have them
     if tuple(edits) == plan.edits:
         return None
     found = replace(plan, edits=tuple(edits), tokens_after=plan.target)
