@@ -102,7 +102,11 @@ class JobFolder:
             try:
                 yield work
             finally:
-                shutil.rmtree(work, ignore_errors=True)
+                # By another name: a worker that is still at work would make files while the folder is emptied.
+                gone = self.folder / f"{work.name}-done"
+                with suppress(OSError):
+                    work.rename(gone)
+                shutil.rmtree(gone, ignore_errors=True)
 
     def left(self, parts: int, table: str) -> list[int]:
         """Return the parts that are not done: those without a file of the table that is written last."""
