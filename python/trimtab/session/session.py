@@ -389,7 +389,8 @@ class Session:
             target_tokens: tokens of messages to reach; the policy's target if neither is given.
             target_share: share of the messages' tokens to reach, more than 0 and less than 1.
             instructions: for the summarizer.
-            plan: the plan to apply; None decides. With a plan, a target has no effect.
+            plan: the plan to apply as it is; None decides, and leaves results whole where a short summary leaves tokens
+                of the target free. With a plan, a target has no effect.
             summary: the text of the summary, such as one that a person edited; no summarizer is asked, and nothing is
                 added or taken out. None asks the summarizer.
             trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
