@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..ledger.columns import Kind
 from .decide import summarize_edits
 from .edits import Prune, Truncate
-from .stages.summarize import SMALLEST, cap_within
+from .stages.summarize import SMALLEST, cap_within, unpruned
 
 if TYPE_CHECKING:
     from .edits import Edit
@@ -72,12 +71,7 @@ def _less_pruned(costs: Costs, edit: Prune, free: int) -> tuple[list[Edit], int]
     A row is taken for all of its tokens: how many its placeholder has is not known here.
     """
     rows = costs.array(edit.rows)
-    back = int(costs.tokens[rows[::-1]].cumsum().searchsorted(free, side="right"))
-    free -= int(costs.tokens[rows[len(rows) - back :]].sum())
-    if back == len(rows):
-        return [], free
-    stays, last = edit.rows[: len(rows) - back], edit.rows[len(rows) - back - 1]
-    if free > 2 * SMALLEST and costs.kind[last] == Kind.RESULT and not costs.pictured[last]:
-        pruned: list[Edit] = [replace(edit, rows=stays[:-1])] if len(stays) > 1 else []
-        return [Truncate((last,), free), *pruned], 0
-    return [replace(edit, rows=stays)], 0
+    back, free, part = unpruned(costs, rows, costs.tokens[rows], free)
+    stays = edit.rows[: len(rows) - back - (part is not None)]
+    pruned: list[Edit] = [replace(edit, rows=stays)] if stays else []
+    return (pruned, free) if part is None else ([Truncate((part,), free), *pruned], 0)

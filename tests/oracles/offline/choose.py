@@ -226,8 +226,9 @@ def listed(lines: Sequence[Candidate]) -> list[str]:
 
 
 def _is_first(one: Candidate) -> bool:
-    """Whether paragraphs of its message may stand below it."""
-    return one.section == "Requests" and not one.at[1] and not LABELLED.match(f"{one.text} .")
+    """Whether paragraphs of its message may stand below it: not below a label, with words behind it or alone."""
+    with_words = f"{one.text} ."
+    return one.section == "Requests" and not one.at[1] and not LABELLED.match(with_words)
 
 
 def _label(one: Candidate) -> str | None:

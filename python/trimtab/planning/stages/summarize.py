@@ -134,10 +134,11 @@ class SummarizeZone:
         also, left = self._older_groups(costs, cost, cut, left, target)
         staying = tuple(sorted({*(m for m in verbatim if m < cut), *also} - {*costs.fillers}))
         pruned = costs.inside(prunable, cut, also)
-        returned, part, left = _give_back(costs, pruned, left)
-        if part:
-            yield Truncate((int(pruned[-returned - 1]),), part)
-        yield from prune(costs, pruned[: len(pruned) - returned - bool(part)])
+        returned, left, part = unpruned(costs, pruned, costs.freed(pruned), left)
+        if part is not None:
+            yield Truncate((part,), left + costs.placeholder)
+            left = 0
+        yield from prune(costs, pruned[: len(pruned) - returned - (part is not None)])
         stop, staying = _with_summaries(costs, cut, staying)
         leaves = costs.mask(range(costs.head, stop)) & ~costs.filled
         leaves[list(staying)] = False
@@ -224,13 +225,25 @@ def _with_summaries(costs: Costs, cut: int, staying: tuple[int, ...]) -> tuple[i
     return stop, (*staying, *(message for message in range(cut, stop) if message not in own))
 
 
-def _give_back(costs: Costs, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
-    """Return how many rows, the last pruned first, fit unpruned, the tokens for the next one, and the free tokens."""
-    gains = costs.freed(pruned[::-1]).cumsum()
-    returned = int(gains.searchsorted(left, side="right"))
+def unpruned(
+    costs: Costs, pruned: NDArray[np.int64], gains: NDArray[np.int64], left: int
+) -> tuple[int, int, int | None]:
+    """Return how many rows fit unpruned, the last pruned first, the tokens left, and the row that may have these.
+
+    Args:
+        costs: the transcript.
+        pruned: the rows, in pruning order.
+        gains: tokens that each takes more unpruned.
+        left: free tokens.
+
+    Returns:
+        The row is None where no further one is of use in part.
+    """
+    taken = gains[::-1].cumsum()
+    returned = int(taken.searchsorted(left, side="right"))
     if returned:
-        left -= int(gains[returned - 1])
-    whole = costs.pictured | costs.called
-    if returned < len(pruned) and left > 2 * SMALLEST and not whole[pruned[-returned - 1]]:
-        return returned, left + costs.placeholder, 0
-    return returned, 0, left
+        left -= int(taken[returned - 1])
+    if returned == len(pruned) or left <= 2 * SMALLEST:
+        return returned, left, None
+    row = int(pruned[-returned - 1])
+    return returned, left, None if costs.pictured[row] or costs.called[row] else row

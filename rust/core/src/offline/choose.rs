@@ -310,9 +310,10 @@ fn listed(lines: &[&Candidate]) -> Vec<String> {
     out
 }
 
-/// Whether paragraphs of its message may stand below a line.
+/// Whether paragraphs of its message may stand below a line: not below a label, with words behind it or alone.
 fn is_first(one: &Candidate) -> bool {
-    one.section == Section::Requests && one.at.1 == 0 && !LABELLED.is_match(&format!("{} .", one.text))
+    let with_words = format!("{} .", one.text);
+    one.section == Section::Requests && one.at.1 == 0 && !LABELLED.is_match(&with_words)
 }
 
 /// The label of a user's message.

@@ -105,7 +105,13 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
 ///
 /// `more` fades with the number, and what the `newest` request has more does not.
 pub fn rank_of(one: &str, does: &Said, number: usize, more: f64, newest: f64) -> f64 {
-    let fades = [8.0, 16.0, 32.0][usize::from(does.limit) + 2 * usize::from(does.rule)];
+    let fades = if does.rule {
+        32.0
+    } else if does.limit {
+        16.0
+    } else {
+        8.0
+    };
     let rank = (0.3 * one_if(MUST.is_match(one)) + more + does.worth()) * fades / (fades + float(number)) + newest;
     let fragment = || number > 0 && (length(one) < 20 || one.ends_with(':') || is_code(one));
     rank * if fragment() || LOGGED.is_match(one) { 0.4 } else { 1.0 }
