@@ -33,8 +33,9 @@ def test_unsafe_code_stands_where_the_page_says() -> None:
         code = re.sub(r"//.*", "", path.read_text())
         if re.search(r"\bunsafe\b(?!_code)", code):
             found.add(path.relative_to(ROOT / "rust").as_posix())
-    assert {name for name in found if not name.startswith("simd/src/")} == {"python/src/raw.rs", "python/src/mapped.rs"}
-    assert all(name in PAGE for name in ("rust/simd/src", "rust/python/src/raw.rs", "rust/python/src/mapped.rs"))
+    border = {f"python/src/{name}.rs" for name in ("layout", "mapped", "raw")}
+    assert {name for name in found if not name.startswith("simd/src/")} == border
+    assert all(f"rust/{name}" in PAGE for name in ("simd/src", *border))
 
 
 def test_the_report_page_of_the_repository_leads_to_the_page() -> None:

@@ -7,11 +7,13 @@ use trimtab_core::offline::KeptSpans;
 use trimtab_tokens::{cancel, claude};
 
 use crate::convert::to_py;
+use crate::layout;
 use crate::text::Text;
 
 /// Adds the functions of this file, under private names that `__all__` and the stub leave out.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("_plant", wrap_pyfunction!(plant, module)?)?;
+    module.setattr("_looks", wrap_pyfunction!(looks, module)?)?;
     module.setattr("_features", wrap_pyfunction!(features, module)?)?;
     module.setattr("_kept_spans_of_json", wrap_pyfunction!(kept_spans_of_json, module)?)
 }
@@ -20,6 +22,17 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 pub fn plant() {
     cancel::plant_panic();
+}
+
+/// Reads dicts and lists by calls alone where `known` is false, else as this interpreter allows; returns whether without calls.
+#[pyfunction]
+pub fn looks(py: Python<'_>, known: bool) -> PyResult<bool> {
+    if known {
+        layout::look(py)?
+    } else {
+        layout::forget()
+    }
+    Ok(layout::is_known())
 }
 
 /// Pretokens of each kind in a text, on which the rates of Claude's estimate are fitted.

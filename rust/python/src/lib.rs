@@ -12,6 +12,7 @@ mod counter;
 mod dump;
 mod fields;
 mod incremental;
+mod layout;
 mod ledger;
 mod mapped;
 mod offline;
@@ -66,6 +67,7 @@ mod _core {
         let simd = trimtab_simd::name().unwrap_or_default();
         let texts = [("ENVELOPE", ENVELOPE), ("CLOSE", CLOSE), ("PRUNED", PRUNED), ("SIMD", simd)];
         texts.into_iter().try_for_each(|(name, text)| m.add(name, text))?;
+        super::layout::look(m.py())?;
         m.add("ITEMS", super::validate::items(m.py())?)?;
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
         #[cfg(debug_assertions)]

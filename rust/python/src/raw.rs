@@ -1,6 +1,6 @@
 //! Calls of CPython's C interface that the binding does not offer, or only at the price of a method call.
 //!
-//! The only file of this crate with `unsafe` code beside `mapped`. Every borrow here relies on the GIL, so the module declares that it
+//! The only file of this crate with `unsafe` code beside `layout` and `mapped`. Every borrow here relies on the GIL, so the module declares that it
 //! uses one.
 #![allow(unsafe_code)]
 
@@ -12,6 +12,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
+
+use crate::layout::{self, Look};
 
 /// The C function behind `str.isascii`, with the object that keeps it alive; None where it takes arguments.
 static IS_ASCII: PyOnceLock<Option<(Py<PyAny>, ffi::PyCFunction)>> = PyOnceLock::new();
@@ -80,11 +82,18 @@ pub fn entry<'a, 'py>(
     dict: &'a Bound<'py, PyDict>,
     position: &mut isize,
 ) -> Option<(Borrowed<'a, 'py, PyAny>, Borrowed<'a, 'py, PyAny>)> {
-    let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (py, mut key, mut value) = (dict.py(), std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: `dict` is a dict, which holds its keys and values, never NULL, while no Python code runs.
     unsafe {
+        match layout::entry(dict.as_ptr(), position) {
+            Look::At((key, value)) => {
+                return Some((Borrowed::from_ptr(py, key.as_ptr()), Borrowed::from_ptr(py, value.as_ptr())));
+            }
+            Look::End => return None,
+            Look::Unknown => {}
+        }
         let more = ffi::PyDict_Next(dict.as_ptr(), position, &raw mut key, &raw mut value);
-        (more != 0).then(|| (Borrowed::from_ptr(dict.py(), key), Borrowed::from_ptr(dict.py(), value)))
+        (more != 0).then(|| (Borrowed::from_ptr(py, key), Borrowed::from_ptr(py, value)))
     }
 }
 
@@ -103,8 +112,12 @@ pub fn items<'py>(
     unsafe {
         if ffi::PyList_CheckExact(pointer) != 0 || ffi::PyList_Check(pointer) != 0 {
             let stop = which.end.min(ffi::PyList_Size(pointer).unsigned_abs());
-            let item = |at: usize| Borrowed::from_ptr_or_err(py, ffi::PyList_GetItem(pointer, at.cast_signed()));
-            (which.start..stop).all(|at| item(at).is_ok_and(|item| visit(&item)))
+            let item = |at: usize| match layout::item(pointer, at) {
+                Look::At(item) => Some(Borrowed::from_ptr(py, item.as_ptr())),
+                Look::End => None,
+                Look::Unknown => Borrowed::from_ptr_or_err(py, ffi::PyList_GetItem(pointer, at.cast_signed())).ok(),
+            };
+            (which.start..stop).all(|at| item(at).is_some_and(|item| visit(&item)))
         } else if ffi::PyTuple_Check(pointer) != 0 {
             let stop = which.end.min(ffi::PyTuple_Size(pointer).unsigned_abs());
             let item = |at: usize| Borrowed::from_ptr(py, ffi::PyTuple_GetItem(pointer, at.cast_signed()));

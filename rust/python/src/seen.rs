@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyDict, PyList, PySet, PyString, PyTuple, PyType};
 use trimtab_core::seen::{self, Container, content};
 
+use crate::layout::{self, dict_length};
 use crate::raw::{self, attribute};
 use crate::text::Text;
 use crate::view::{has_surrogate, is_scalar, literal};
@@ -32,7 +33,7 @@ impl<'py> seen::Objects for Objects<'py> {
 
     fn container(object: &Self::Object, kept: bool) -> Option<(Container, usize)> {
         if let Ok(dict) = object.cast_exact::<PyDict>() {
-            Some((Container::Dict, dict.len()))
+            Some((Container::Dict, dict_length(dict)))
         } else if let Ok(list) = object.cast_exact::<PyList>() {
             Some((Container::List, list.len()))
         } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
@@ -44,6 +45,10 @@ impl<'py> seen::Objects for Objects<'py> {
 
     fn leaf(object: &Self::Object, kept: bool) -> Option<Py<PyAny>> {
         is_leaf(object, kept).then(|| object.clone().unbind())
+    }
+
+    fn is_same(object: &Self::Object, marks: &[usize], at: &mut usize) -> Option<bool> {
+        layout::is_same(object, marks, at)
     }
 
     fn is_equal(leaf: &Py<PyAny>, other: &Py<PyAny>) -> bool {

@@ -36,11 +36,14 @@ const NEAR: usize = 4;
 pub(super) fn add_ids(ledger: &mut Ledger, start: usize) {
     let [before, none] = [start, ledger.rows()].map(|rows| u32::try_from(rows).unwrap_or(u32::MAX));
     let mut same_id = std::mem::take(&mut ledger.same_id);
-    same_id.iter_mut().filter(|first| **first == before).for_each(|first| *first = none);
+    for first in &mut same_id {
+        *first = if *first == before { none } else { *first };
+    }
     for row in start..ledger.rows() {
         let id = ledger.ids.get(row);
-        // A result's call is near the end, so this looks from there.
-        let twin = if id.is_empty() { None } else { (0..row).rev().find(|other| ledger.ids.get(*other) == id) };
+        let near = || (row.saturating_sub(NEAR)..row).rev().find(|other| ledger.ids.get(*other) == id);
+        let first = || ledger.ids.position(id).filter(|first| *first < row);
+        let twin = if id.is_empty() { None } else { near().or_else(first) };
         let own = if id.is_empty() { none } else { u32::try_from(row).unwrap_or(none) };
         same_id.push(twin.map_or(own, |twin| same_id[twin]));
     }

@@ -44,8 +44,22 @@ use trimtab_tokens::counter::scale;
 /// at 0.3 ms in 100,000 rows; joining all anew hashes every id.
 const FEW: usize = 32;
 
+/// Rows that are looked at together for what few rows have.
+const BLOCK: usize = 256;
+
 /// Bytes of JSON around the rows of a message, such as `{"role":"user","content":""},`.
 const AROUND_MESSAGE: u64 = 30;
+
+/// Bytes of JSON around the texts of a row of this kind.
+fn around(kind: Kind) -> u32 {
+    match kind {
+        Kind::Text => 27,
+        Kind::Call | Kind::ServerCall => 52,
+        Kind::Result | Kind::ServerResult => 72,
+        Kind::Image | Kind::Document => 78,
+        Kind::Thinking | Kind::Compaction | Kind::Opaque => 48,
+    }
+}
 
 /// No partner.
 pub const UNPAIRED: i32 = -1;
@@ -176,7 +190,8 @@ impl Ledger {
     /// Tokens of all messages.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.tokens.iter().chain(&self.overhead).map(|tokens| u64::from(*tokens)).sum()
+        let sum = |column: &[u32]| column.iter().map(|tokens| u64::from(*tokens)).sum::<u64>();
+        sum(&self.tokens) + sum(&self.overhead)
     }
 
     /// Whether each row is a call of one of the tools `wanted`, or the result of one.
@@ -195,7 +210,13 @@ impl Ledger {
     /// The row of the provider's own newest compaction, if the provider skips what stands in front of it.
     #[must_use]
     pub fn hidden(&self) -> Option<usize> {
-        self.flags.iter().rposition(|flags| flags & RowFlag::Hides as u16 != 0)
+        let hides = |flags: &u16| flags & RowFlag::Hides as u16 != 0;
+        // Nearly no row has the flag: a loop that does not stop at one looks at many rows at once.
+        let many = self
+            .flags
+            .rchunks(BLOCK)
+            .position(|flags| flags.iter().fold(0, |all, one| all | one) & RowFlag::Hides as u16 != 0)?;
+        self.flags[..self.rows() - many * BLOCK].iter().rposition(hides)
     }
 
     /// The row of the user's last words.
@@ -471,21 +492,19 @@ impl Ledger {
     /// Bytes of the messages in a request, about: keys are those of the provider that has the longest ones.
     #[must_use]
     pub fn request_bytes(&self) -> u64 {
-        let rows = (0..self.rows()).map(|row| u64::from(self.payload[row]) + u64::from(self.around(row)));
-        rows.sum::<u64>() + AROUND_MESSAGE * self.messages() as u64
+        let payload: u64 = self.payload.iter().map(|bytes| u64::from(*bytes)).sum();
+        let shown = (0..self.messages()).filter(|message| !self.marked(*message, MessageFlag::Plain));
+        let keys = |rows: Range<usize>| self.kind[rows].iter().map(|kind| u64::from(around(*kind))).sum::<u64>();
+        let around = shown.map(|message| keys(self.rows_of(message)) + self.ids.length(self.rows_of(message)));
+        payload + around.sum::<u64>() + AROUND_MESSAGE * self.messages() as u64
     }
 
     /// Bytes of JSON around a row's texts: keys, kind, and the id of a call.
     fn around(&self, row: usize) -> u32 {
-        let keys = match self.kind[row] {
-            _ if self.marked(self.owner[row] as usize, MessageFlag::Plain) => return 0,
-            Kind::Text => 27,
-            Kind::Call | Kind::ServerCall => 52,
-            Kind::Result | Kind::ServerResult => 72,
-            Kind::Image | Kind::Document => 78,
-            Kind::Thinking | Kind::Compaction | Kind::Opaque => 48,
-        };
-        keys + u32::try_from(self.ids.get(row).len()).unwrap_or(u32::MAX / 2)
+        if self.marked(self.owner[row] as usize, MessageFlag::Plain) {
+            return 0;
+        }
+        around(self.kind[row]) + u32::try_from(self.ids.length(row..row + 1)).unwrap_or(u32::MAX / 2)
     }
 
     /// Writes the first flags of a row, which is empty until it has a text.

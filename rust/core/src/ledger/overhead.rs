@@ -1,6 +1,6 @@
 //! Tokens that a prompt adds around rows and messages.
 
-use super::{Kind, Ledger, Role, RowFlag};
+use super::{BLOCK, Kind, Ledger, Role, RowFlag};
 use crate::counter::Counter;
 use crate::prompt::{EMPTY, RESULT, tags};
 use crate::prompt::{Form, Prompt};
@@ -180,8 +180,12 @@ fn opening(ledger: &Ledger, message: usize, first: bool, visible: usize) -> u32 
 /// Sets the thinking of turns before the user's last text to 0 tokens.
 fn forget(ledger: &mut Ledger) {
     if let Some(last) = ledger.words() {
-        for row in (0..last).filter(|row| ledger.kind[*row] == Kind::Thinking).collect::<Vec<_>>() {
-            ledger.tokens[row] = 0;
+        // Few blocks of rows have any: a loop that does not stop at one looks at many rows at once.
+        for (kinds, tokens) in ledger.kind[..last].chunks(BLOCK).zip(ledger.tokens.chunks_mut(BLOCK)) {
+            if kinds.iter().filter(|kind| **kind == Kind::Thinking).count() > 0 {
+                let rows = kinds.iter().zip(tokens).filter(|(kind, _)| **kind == Kind::Thinking);
+                rows.for_each(|(_, tokens)| *tokens = 0);
+            }
         }
     }
 }

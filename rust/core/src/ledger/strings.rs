@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 /// A column of strings: one allocation for all, so that a million ids cost their bytes and four more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strings {
@@ -42,6 +44,23 @@ impl Strings {
         let Some(&end) = self.ends.get(index) else { return "" };
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.text[start..end]
+    }
+
+    /// Bytes of a range of the strings.
+    #[must_use]
+    pub fn length(&self, which: Range<usize>) -> u64 {
+        let before = |index: usize| index.checked_sub(1).map_or(0, |last| self.ends[last]);
+        (before(which.end) - before(which.start)) as u64
+    }
+
+    /// The first string that equals `text`, which is not empty.
+    #[must_use]
+    pub fn position(&self, text: &str) -> Option<usize> {
+        // A search over all bytes at once; it may find a part of a string, or of two neighbours.
+        memmem::find_iter(self.text.as_bytes(), text).find_map(|start| {
+            let index = self.ends.partition_point(|end| *end <= start);
+            (self.get(index) == text && self.ends[index] == start + text.len()).then_some(index)
+        })
     }
 
     /// Appends the strings of another column.
@@ -101,6 +120,9 @@ mod tests {
         let all: Vec<&str> = (0..column.len()).map(|i| column.get(i)).collect();
         assert_eq!(all, ["a", "", "çé", "end", "a", "", "çé", "end"]);
         assert_eq!(column.get(99), "");
+        assert_eq!((column.length(0..4), column.length(3..5), column.length(2..2)), (8, 4, 0));
+        let firsts = ["a", "çé", "end", "d", "nd", "çéend"].map(|text| column.position(text));
+        assert_eq!(firsts, [Some(0), Some(2), Some(3), None, None, None]);
         assert_eq!((column.between(0..4), column.between(4..8)), (copy.clone(), copy));
         assert_eq!(column.between(2..4).get(0), "çé");
         let (text, ends) = column.parts();
