@@ -59,7 +59,6 @@ class Anchor:
         before: number of messages in its prompt.
         digest: of these messages.
         counted: tokens of the prompt, as counted.
-        other: tokens of the prompt by the other vocabulary; None if nobody has asked for them, or nobody can.
         prompt: billed tokens of the prompt.
         usage: usage of the whole call.
     """
@@ -67,7 +66,6 @@ class Anchor:
     before: int
     digest: str
     counted: int
-    other: int | None
     prompt: int
     usage: Usage
 
@@ -89,6 +87,7 @@ class Pending:
         fixed: tokens of system text and tools among them.
         grown: tokens since the anchor, or None without an anchor.
         loops: whether the messages since the anchor are one answer and its tool results.
+        new: digest of these messages; empty if they are not.
     """
 
     messages: Sequence[Message]
@@ -99,6 +98,7 @@ class Pending:
     fixed: int
     grown: int | None
     loops: bool
+    new: str = ""
 
 
 @dataclass(slots=True)
@@ -201,11 +201,14 @@ class Forecast:
         self.own = ledger.total
         total = self.own + fixed
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
-        grown = _grown(ledger, counter, anchor, total, anchor.counted) if anchor else None
-        loops = anchor is not None and ledger.loops(anchor.before)
+        grown, new = None, ""
+        if anchor:
+            grown = _grown(ledger, counter, anchor.usage, anchor.before, total - anchor.counted)
+            new = ledger.digest_until(len(ledger), anchor.before) if ledger.loops(anchor.before) else ""
         has_grown = self.pending is not None and self.pending.before < len(ledger)
         self.is_unbilled |= has_grown and self.anchor is not None
-        self.pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
+        sizes = (total, fixed, grown)
+        self.pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, *sizes, bool(new), new)
         return self._expected(self.pending)
 
     def terms(self, limits: Terms, messages: int, system: int, tools: int, beyond: int) -> Terms:
@@ -339,44 +342,48 @@ class Forecast:
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
         """Move the anchor to a billed prompt, and compare the two vocabularies."""
-        anchor, counted = self.anchor, None
+        anchor, counted = self.anchor, sent.counted
         if sent.loops and anchor and sent.grown is not None:
-            error = charged.prompt - anchor.prompt - sent.grown
-            self.errors.append(error)
-            before = self._before(anchor, sent)
-            if before is not None and (other := self._by_other(sent, sent.before, sent.digest)):
-                counted = other.total + sent.fixed
-                grown = _grown(other, self.counters[1], anchor, counted, before)
-                self.votes.append(abs(charged.prompt - anchor.prompt - grown) < abs(error))
-        self.anchor = Anchor(sent.before, sent.digest, sent.counted, counted, charged.prompt, charged)
+            grown = charged.prompt - anchor.prompt
+            self.errors.append(grown - sent.grown)
+            other = self._grown_by_other(sent, anchor)
+            if other is not None:
+                self.votes.append(abs(grown - other) < abs(grown - sent.grown))
         if len(self.votes) == VOTES and not any(self.votes):
             del self.counters[1:]
-        elif sum(self.votes) >= MAJORITY and counted is not None:
+        elif sum(self.votes) >= MAJORITY and (ledger := self._by_other(sent)):
+            counted = ledger.total + sent.fixed
             self.counters.reverse()
-            self.anchor = replace(self.anchor, counted=counted, other=self.anchor.counted)
             self.votes.clear()
             self.errors.clear()
+        self.anchor = Anchor(sent.before, sent.digest, counted, charged.prompt, charged)
 
-    def _before(self, anchor: Anchor, sent: Pending) -> int | None:
-        """Return the tokens of the anchor's prompt by the other vocabulary; None if they cannot be counted any more."""
-        if anchor.other is not None:
-            return anchor.other
-        ledger = self._by_other(sent, anchor.before, anchor.digest)
-        return None if ledger is None else ledger.total + sent.fixed
+    def _grown_by_other(self, sent: Pending, anchor: Anchor) -> int | None:
+        """Return the tokens of a prompt beyond the anchor by the other vocabulary, of a tool turn.
 
-    def _by_other(self, sent: Pending, before: int, digest: str) -> Ledger | None:
-        """Return the ledger of the first messages of a counted prompt by the other vocabulary.
-
-        None without another vocabulary, or if the messages have changed since. Read for billed tool turns alone: no
-        other turn votes.
+        Both vocabularies count the new messages alone, however long the list is: what the prompt puts around them is
+        the same for both. None without another vocabulary, or if these messages have changed since they were counted.
         """
-        if len(self.counters) == 1:
+        if len(self.counters) == 1 or sent.grown is None:
             return None
+        new = sent.messages[anchor.before : sent.before]
         try:
-            ledger = self._read(sent.messages[:before], self.counters[1], sent.provider, digest)
+            ours, theirs = (scan(new, counter, sent.provider) for counter in self.counters)
         except MessageError:
             return None
-        return ledger if ledger.digest == digest else None
+        if theirs.digest != sent.new:
+            return None
+        both = zip((ours, theirs), self.counters, strict=True)
+        before, after = (_grown(ledger, counter, anchor.usage, 0, ledger.total) for ledger, counter in both)
+        return sent.grown - before + after
+
+    def _by_other(self, sent: Pending) -> Ledger | None:
+        """Return the ledger of a counted prompt by the other vocabulary; None if the messages have changed since."""
+        try:
+            ledger = self._read(sent.messages[: sent.before], self.counters[1], sent.provider, sent.digest)
+        except MessageError:
+            return None
+        return ledger if ledger.digest == sent.digest else None
 
     def _read(self, messages: Sequence[Message], counter: Counter, provider: str, digest: str) -> Ledger:
         """Return the ledger of messages by a counter that is not the callers': what it read last is not read again.
@@ -425,7 +432,11 @@ class Forecast:
         self.readings.load(state["readings"])
         anchor, usage, sent = state["anchor"], state["usage"], state["pending"]
         self.usage = usage and Usage(**usage)
-        self.anchor = anchor and Anchor(**{**anchor, "usage": Usage(**anchor["usage"])})
+        # Earlier releases kept the tokens by the other vocabulary, too.
+        self.anchor = None
+        if anchor:
+            known = {name: value for name, value in anchor.items() if name != "other"}
+            self.anchor = Anchor(**{**known, "usage": Usage(**anchor["usage"])})
         self.pending = sent and Pending((), **sent)
         doubted = state.get("doubted")
         self.doubted = doubted and (doubted[0], doubted[1])
@@ -457,27 +468,27 @@ def _agrees(charge: tuple[int, int], last: tuple[int, int]) -> bool:
     return billed < counted and before < was and 2 * (billed - before) >= counted - was > 0
 
 
-def _grown(ledger: Ledger, counter: Counter, anchor: Anchor, total: int, before: int) -> int:
-    """Return the tokens by which a prompt is longer than the anchor.
+def _grown(ledger: Ledger, counter: Counter, usage: Usage, start: int, more: int) -> int:
+    """Return the tokens by which a prompt is longer than a billed one.
 
     Args:
         ledger: the messages.
         counter: the counter that has read them.
-        anchor: the billed call.
-        total: counted tokens of the prompt.
-        before: counted tokens of the anchor's prompt.
+        usage: of the billed call.
+        start: position behind its messages, where its answer stands.
+        more: counted tokens beyond its prompt.
     """
-    if anchor.usage.earlier and anchor.before < len(ledger):  # the bill holds the answer but for its last part
-        return anchor.usage.output + int(ledger.per_message[anchor.before + 1 :].sum())
-    return total - before + _answered(ledger, counter, anchor)
+    if usage.earlier and start < len(ledger):  # the bill holds the answer but for its last part
+        return usage.output + int(ledger.per_message[start + 1 :].sum())
+    return more + _answered(ledger, counter, usage, start)
 
 
-def _answered(ledger: Ledger, counter: Counter, anchor: Anchor) -> int:
+def _answered(ledger: Ledger, counter: Counter, usage: Usage, start: int) -> int:
     """Return the billed tokens of an answer with hidden thinking beyond its count; 0 if it is shown or gone."""
-    if anchor.before >= len(ledger) or not anchor.usage.output:
+    if start >= len(ledger) or not usage.output:
         return 0
-    thinking, visible, calls, counted = ledger.answer(anchor.before)
-    if not thinking or anchor.usage.output < visible:
+    thinking, visible, calls, counted = ledger.answer(start)
+    if not thinking or usage.output < visible:
         return 0  # an output smaller than the visible blocks is a placeholder
     thought = counter.prompt.thought if counter.prompt and calls else 0
-    return anchor.usage.output + thought - counted
+    return usage.output + thought - counted

@@ -287,6 +287,7 @@ _MAY_BE_NONE = frozenset(
 
 _MAY_LACK = frozenset(
     {
+        "state.forecast.anchor.other",
         "state.forecast.anchor.usage.earlier",
         "state.forecast.usage.earlier",
         "state.forecast.doubted",

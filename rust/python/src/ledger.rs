@@ -212,9 +212,10 @@ methods! {
         hex(&self.columns.digest())
     }
 
-    /// Digest of a transcript of the first messages alone.
-    fn digest_until(&self, messages: usize) -> String {
-        hex(&self.columns.digest_until(messages))
+    /// Digest of a transcript of the first messages alone, or of those of them from `start` on.
+    #[pyo3(signature = (messages, start=0))]
+    fn digest_until(&self, messages: usize, start: usize) -> String {
+        hex(&self.columns.digest_until(messages, start))
     }
 
     /// Digest of one message; raises ValueError for an index out of range.

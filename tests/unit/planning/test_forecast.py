@@ -17,6 +17,7 @@ from support.transcripts import transcript
 from trimtab import Compactor, Counter, CountError, Model, Transcript, Usage, read
 from trimtab.messages import Charged
 from trimtab.planning import Keep, Messages
+from trimtab.planning import forecast as forecasting
 from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
 from trimtab.policies import POLICIES
 from trimtab.session.learn import CHARGES
@@ -78,20 +79,37 @@ def test_record_reads_the_other_vocabulary_only_of_tool_turns_whose_messages_are
     forecast, (first, second) = Forecast.of(SONNET), turns(2)[:2]
     forecast.count(first)
     forecast.record(charge(first, SONNET))
-    assert forecast.anchor.other is None, "a turn that is compared with none before it"
+    assert not forecast.votes, "a turn that is compared with none before it"
     messages = list(second)
     forecast.count(messages)
     messages.append({"role": "assistant", "content": "the answer, appended before its charge is recorded"})
-    forecast.record(charge(messages[:-1], SONNET))
-    assert forecast.anchor.other == charge(messages[:-1], "claude-opus-4-8").prompt
+    forecast.record(charge(messages[:-1], "claude-opus-4-8"))
+    assert [*forecast.votes] == [True]
     forecast.count(messages)
     messages[-1] = {"role": "assistant", "content": "another answer"}
     forecast.record(charge(messages, SONNET))
-    assert forecast.anchor.other is None
+    assert len(forecast.votes) == 1
     forecast.count(messages)
     messages[:] = [None]
     forecast.record(Usage(1_234))
-    assert (forecast.anchor.prompt, forecast.anchor.other) == (1_234, None), "a list that nobody can read any more"
+    assert (forecast.anchor.prompt, len(forecast.votes)) == (1_234, 1), "a list that nobody can read any more"
+
+
+def test_the_other_vocabulary_reads_what_is_new_alone_until_it_takes_over(monkeypatch):
+    lengths, scanned = [], forecasting.scan
+
+    def scan(messages, *others):
+        lengths.append(len(messages))
+        return scanned(messages, *others)
+
+    monkeypatch.setattr(forecasting, "scan", scan)
+    forecast, lists = Forecast.of(SONNET), turns(MAJORITY + 3)
+    for messages in lists:
+        ledger = scanned(messages, forecast.counter, "anthropic")
+        forecast.count(messages, ledger=ledger)
+        forecast.record(charge(messages, "claude-opus-4-8"))
+    # The list of the first vote that decides is read as a whole, and goes on from there.
+    assert [length for length in lengths if length > 2] == [len(lists[MAJORITY])]
 
 
 def test_an_offset_is_learned_only_where_turns_agree_on_it():

@@ -260,10 +260,11 @@ impl Ledger {
         digest(self.digests.as_flattened())
     }
 
-    /// Digest of the first `messages` of them.
+    /// Digest of those of the first `messages` from `start` on.
     #[must_use]
-    pub fn digest_until(&self, messages: usize) -> [u8; 16] {
-        digest(self.digests[..messages.min(self.digests.len())].as_flattened())
+    pub fn digest_until(&self, messages: usize, start: usize) -> [u8; 16] {
+        let stop = messages.min(self.digests.len());
+        digest(self.digests[start.min(stop)..stop].as_flattened())
     }
 
     /// Digest of message `index`.
