@@ -28,9 +28,9 @@ pub fn plant() {
 #[pyfunction]
 pub fn looks(py: Python<'_>, known: bool) -> PyResult<bool> {
     if known {
-        layout::look(py)?
+        layout::look(py)?;
     } else {
-        layout::forget()
+        layout::forget();
     }
     Ok(layout::is_known())
 }

@@ -72,7 +72,8 @@ pub enum Look<T> {
 /// Looks whether the interpreter has the layout of this file.
 pub fn look(py: Python<'_>) -> PyResult<()> {
     let version = py.version_info();
-    let fits = version.major == 3 && (VERSIONS.0..VERSIONS.1).contains(&version.minor);
+    let has_words = cfg!(target_pointer_width = "64");
+    let fits = has_words && version.major == 3 && (VERSIONS.0..VERSIONS.1).contains(&version.minor);
     let sys = py.import("sys")?;
     // A build for debugging may keep all objects in a list, whose links stand in front of each.
     let is_plain = sys.getattr("implementation")?.getattr("name")?.eq("cpython")? && !sys.hasattr("getobjects")?;
@@ -128,7 +129,8 @@ unsafe fn entry_there(dict: *mut ffi::PyObject, position: &mut isize) -> Look<En
         if !dict.values.is_null() {
             return Look::Unknown; // an object's own fields
         }
-        let entries = dict.keys.add(1).cast::<u8>().add(1 << keys.log2_index_bytes).cast::<*mut ffi::PyObject>();
+        let words_of_indices = (1 << keys.log2_index_bytes) / size_of::<usize>(); // at least one word
+        let entries = dict.keys.add(1).cast::<*mut ffi::PyObject>().add(words_of_indices);
         let (words, hash) = match keys.kind {
             STRINGS => (2, 0),
             GENERAL => (3, 1),
