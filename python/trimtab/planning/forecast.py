@@ -378,7 +378,12 @@ class Forecast:
         return sent.grown - before + after
 
     def _by_other(self, sent: Pending) -> Ledger | None:
-        """Return the ledger of a counted prompt by the other vocabulary; None if the messages have changed since."""
+        """Return the ledger of a counted prompt by the other vocabulary.
+
+        None without another vocabulary, or if the messages have changed since they were counted.
+        """
+        if len(self.counters) == 1:
+            return None
         try:
             ledger = self._read(sent.messages[: sent.before], self.counters[1], sent.provider, sent.digest)
         except MessageError:

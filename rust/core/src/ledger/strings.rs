@@ -56,11 +56,17 @@ impl Strings {
     /// The first string that equals `text`, which is not empty.
     #[must_use]
     pub fn position(&self, text: &str) -> Option<usize> {
-        // A search over all bytes at once; it may find a part of a string, or of two neighbours.
-        memmem::find_iter(self.text.as_bytes(), text).find_map(|start| {
+        // A search over all bytes at once; it may find a part of a string, or of two neighbours, which may overlap it.
+        let (finder, bytes) = (memmem::Finder::new(text), self.text.as_bytes());
+        let mut from = 0;
+        loop {
+            let start = from + finder.find(&bytes[from..])?;
             let index = self.ends.partition_point(|end| *end <= start);
-            (self.get(index) == text && self.ends[index] == start + text.len()).then_some(index)
-        })
+            if self.ends[index] == start + text.len() && self.get(index) == text {
+                return Some(index);
+            }
+            from = start + 1;
+        }
     }
 
     /// Appends the strings of another column.
@@ -123,6 +129,11 @@ mod tests {
         assert_eq!((column.length(0..4), column.length(3..5), column.length(2..2)), (8, 4, 0));
         let firsts = ["a", "çé", "end", "d", "nd", "çéend"].map(|text| column.position(text));
         assert_eq!(firsts, [Some(0), Some(2), Some(3), None, None, None]);
+        let mut overlapping = Strings::default();
+        for text in ["ba", "aa", "", "aa"] {
+            overlapping.push(text);
+        }
+        assert_eq!(["aa", "ba", "a"].map(|text| overlapping.position(text)), [Some(1), Some(0), None]);
         assert_eq!((column.between(0..4), column.between(4..8)), (copy.clone(), copy));
         assert_eq!(column.between(2..4).get(0), "çé");
         let (text, ends) = column.parts();
