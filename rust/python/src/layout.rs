@@ -6,6 +6,7 @@
 //! In any other version, the functions are called.
 #![allow(unsafe_code)]
 
+use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,8 +16,8 @@ use pyo3::types::{PyDict, PyList};
 use trimtab_core::node::MAX_DEPTH;
 use trimtab_core::seen::{Container, mark};
 
-/// The versions whose layout is known: the first, and the one behind the last.
-const VERSIONS: (u8, u8) = (11, 14);
+/// The versions 3.x whose layout is known.
+const VERSIONS: RangeInclusive<u8> = 11..=13;
 
 /// Whether the layout is the one of this file.
 static IS_KNOWN: AtomicBool = AtomicBool::new(false);
@@ -73,7 +74,7 @@ pub enum Look<T> {
 pub fn look(py: Python<'_>) -> PyResult<()> {
     let version = py.version_info();
     let has_words = cfg!(target_pointer_width = "64");
-    let fits = has_words && version.major == 3 && (VERSIONS.0..VERSIONS.1).contains(&version.minor);
+    let fits = has_words && version.major == 3 && VERSIONS.contains(&version.minor);
     let sys = py.import("sys")?;
     // A build for debugging may keep all objects in a list, whose links stand in front of each.
     let is_plain = sys.getattr("implementation")?.getattr("name")?.eq("cpython")? && !sys.hasattr("getobjects")?;

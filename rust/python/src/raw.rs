@@ -1,7 +1,7 @@
 //! Calls of CPython's C interface that the binding does not offer, or only at the price of a method call.
 //!
-//! The only file of this crate with `unsafe` code beside `layout` and `mapped`. Every borrow here relies on the GIL, so the module declares that it
-//! uses one.
+//! The only file of this crate with `unsafe` code beside `layout` and `mapped`. Every borrow here relies on the GIL, so the
+//! module declares that it uses one.
 #![allow(unsafe_code)]
 
 use std::ops::Range;

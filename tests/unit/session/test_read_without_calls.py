@@ -33,8 +33,10 @@ VALUES = ("said", "said again", "", 7, None, True, [], ["a"], {"a": "b"})
 def reading(*, without_calls: bool) -> Iterator[None]:
     """The core reads without calls, where it can, or by calls alone."""
     _core._looks(without_calls)  # type: ignore[attr-defined]
-    yield
-    _core._looks(True)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        _core._looks(True)  # type: ignore[attr-defined]
 
 
 def test_the_layout_is_known_in_the_versions_that_were_looked_up() -> None:

@@ -37,6 +37,7 @@ pub(super) fn add_ids(ledger: &mut Ledger, start: usize) {
     let [before, none] = [start, ledger.rows()].map(|rows| u32::try_from(rows).unwrap_or(u32::MAX));
     let mut same_id = std::mem::take(&mut ledger.same_id);
     for first in &mut same_id {
+        // Written each time: a loop without a branch takes many rows at once.
         *first = if *first == before { none } else { *first };
     }
     for row in start..ledger.rows() {
