@@ -253,7 +253,8 @@ memory-python: .venv/dev # the extension under AddressSanitizer, gcc's; pymalloc
 	cp target/asan/$(HOST)/checked/lib_core.so target/asan/python/trimtab/_core.abi3.so
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 		PYTHONMALLOC=malloc PYTHONPATH=target/asan/python $(BIN)/python -m pytest -p no:benchmark -k "not postgres" \
-		$(addprefix tests/,unit/messages/test_removed_parts.py unit/ledger/test_seen.py unit/messages/test_objects.py behaviour/test_json.py unit/session/test_session.py)
+		$(addprefix tests/,unit/messages/test_removed_parts.py unit/ledger/test_seen.py unit/messages/test_objects.py behaviour/test_json.py \
+		unit/session/test_session.py unit/session/test_read_without_calls.py)
 
 fuzz: # a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
 	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)

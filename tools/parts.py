@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "target" / "parts"
 LAST_LINES = 40
 
+OTHERS = {"ARGS", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS"}
+"""Variables of the make that started this program: a part with its ``ARGS`` would run something else, or nothing."""
+
 
 class Part:
     """A running target, whose output goes to a file."""
@@ -26,7 +29,8 @@ class Part:
         self.log = KEPT / f"{target.strip('./').replace('/', '-')}.log"
         with self.log.open("wb") as log:
             command = ["make", "--no-print-directory", target]
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+            env = {name: value for name, value in os.environ.items() if name not in OTHERS}
+            self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
 
     def lines(self) -> list[str]:
         """Return the lines of the output that are not blank."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import nightly
+import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -79,3 +80,14 @@ def test_with_changes_every_part_is_run(ran: list[str], monkeypatch: pytest.Monk
         assert nightly.main() == 0
     assert ran == ["slow", "slow"]
     assert "with changes" in nightly.table()
+
+
+def test_a_part_does_not_get_the_arguments_of_the_night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Makefile").write_text("slow:\n\t@echo all of it$(if $(ARGS), but $(ARGS))\n")
+    monkeypatch.setattr(parts, "ROOT", tmp_path)
+    monkeypatch.setattr(parts, "KEPT", tmp_path)
+    monkeypatch.setenv("ARGS", "slow")
+    monkeypatch.setenv("MAKEFLAGS", " -- ARGS=slow")
+    monkeypatch.setenv("MAKEOVERRIDES", "ARGS=slow")
+    assert parts.together(["slow"])
+    assert (tmp_path / "slow.log").read_text() == "all of it\n"

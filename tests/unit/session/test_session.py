@@ -7,7 +7,6 @@ import copy
 import json
 import pickle
 import threading
-import time
 import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
@@ -463,18 +462,8 @@ def test_sessions_in_threads_never_see_each_others_memory() -> None:
     assert not failures
 
 
-def test_a_compactor_and_a_session_are_cheap() -> None:
-    def cheapest(make: Any) -> float:
-        costs = []
-        for _ in range(200):
-            start = time.process_time_ns()
-            make()
-            costs.append((time.process_time_ns() - start) / 1000)
-        return min(costs)
-
-    cm = made()
-    assert cheapest(made) < 200  # microseconds; 40 to 90 on an idle machine
-    assert cheapest(lambda: cm.session("a")) < 200
+def test_a_compactor_is_small() -> None:
+    made()  # what all share
     tracemalloc.start()
     try:
         kept = [made() for _ in range(20)]
