@@ -8,6 +8,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::cancel::{self, CancelToken};
 
+/// Most threads for each processor, whatever `TRIMTAB_THREADS` says: thousands would take minutes to start.
+const MOST_EACH: usize = 8;
+
 /// The pool and the process that made it: threads do not survive a fork, so a child makes its own. The pool has one thread
 /// less than may work, because the calling thread works as well; None if that is no thread.
 static POOL: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>> = Mutex::new(None);
@@ -145,7 +148,9 @@ fn pool() -> Option<Arc<ThreadPool>> {
         return pool.clone();
     }
     let wanted = std::env::var("TRIMTAB_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&threads| threads > 0);
-    let threads = wanted.or_else(|| std::thread::available_parallelism().ok().map(NonZero::get)).unwrap_or(1);
+    // Counting waits for nothing: more threads than processors only change places with one another.
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = wanted.unwrap_or(processors).min(MOST_EACH * processors);
     let pool = match threads - 1 {
         0 => None,
         helpers => Some(Arc::new(ThreadPoolBuilder::new().num_threads(helpers).build().ok()?)),

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import worth
-from .errors import NOT_SHOWN, SOLVED, green
+from .errors import NOT_SHOWN, OF, SOLVED, green
 from .language import NAMED
-from .open import LAST, tasks
+from .open import LAST, NUMBERED, tasks
 from .runs import LATER_CLEAN, LATER_OK, plain
-from .said import project_rank, rank_of
+from .said import is_opened, project_rank, rank_of
 from .text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _line(told: str, section: Section, number: int, before: Sequence[Line]) -> t
     if told.startswith(INSIDE):
         told, number = told.removeprefix(INSIDE), DEEP
     does = worth.with_limit(told)
-    place = "Rules" if does.binds else "Requests"
+    place = "Rules" if does.binds and not is_opened(told) else "Requests"
     is_first = not before or (before[-1].section == "Rules" and place != "Rules")
     return Line(place, told, rank_of(told, does, min(number, DEEP), 0.5 * is_first), 0, number), is_child
 
@@ -132,7 +132,8 @@ def update(before: Earlier, new: Iterable[Line], parts: Sequence[Part]) -> None:
     """Brings an earlier summary's commands and errors up to date with what the parts ran.
 
     What is told anew goes, and a failed command that went well, or whose later call shows no failure, says so. So does
-    each error where every command that had failed went well: a guess, as an error line does not say where it came from.
+    an error that names its file or tool by the last call of that, and each other one where every command that had
+    failed went well: a guess, as such a line does not say where it came from.
     """
     if not any(line.section in _RUN for line in before.lines):
         return
@@ -143,15 +144,21 @@ def update(before: Earlier, new: Iterable[Line], parts: Sequence[Part]) -> None:
         run = _COMMAND.match(line.text) if line.section == "Commands" else None
         if run and run[2] in {"exit", "failed"} and not line.text.endswith(LATER_OK):
             failed += 1
-            later = endings.since(plain(run[1].strip("`")), -1)
+            later = endings.since(plain(run[1].replace("`", "")), -1)
             if later:
                 well += 1
                 line.text = line.text.removesuffix(LATER_CLEAN) + LATER_OK
             elif later is False:
                 line.text = line.text.removesuffix(LATER_CLEAN) + LATER_CLEAN
     for line in before.lines:
-        if line.section == "Errors" and 0 < failed == well:
-            line.text = _without_later(line.text) + SOLVED
+        if line.section == "Errors":
+            text = _without_later(line.text)
+            tool = re.search(r" \(([^()\s]+)\)\Z", _TIMES.sub("", text))
+            later = endings.since(OF + tool[1], -1) if tool else True if 0 < failed == well else None
+            if later:
+                line.text = text + SOLVED
+            elif later is False and not line.text.endswith(SOLVED):
+                line.text = text + NOT_SHOWN
     before.lines = [one for one in before.lines if one.section not in _RUN or _bare(one.text) not in told]
 
 
@@ -169,8 +176,10 @@ def _without_later(text: str) -> str:
 
 def still_open(line: Line, parts: Sequence[Part]) -> bool:
     """Whether a line of an earlier summary holds after these parts: open items end with what comes."""
+    if line.section == "Open items" and NUMBERED.fullmatch(line.text):
+        return False  # what is made of it stands among the new lines
     if line.section != "Open items" or not parts:
         return True
     if line.text.startswith(("pending: ", "in progress: ")):
-        return not tasks(parts)
+        return not tasks(parts, ())
     return not line.text.startswith(("no result yet: ", "not answered yet: "))

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
-from .runs import Endings, command, file, looks, outcome, refused, target
+from oracles.offline.parts import PRUNED
+
+from .runs import EDITS, WRITES, Endings, command, file, looks, outcome, refused, target
 from .text import Line, clean
 
 if TYPE_CHECKING:
@@ -39,14 +41,16 @@ def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Itera
         call = calls.get(part.id)
         key = target(call)
         failed = outcome(part).failed
-        if not failed:
+        if not failed and part.hidden != PRUNED:
             endings.well(key, part.at, is_ok=outcome(part).is_ok)
         if not failed and not outcome(part).shows_failure:
             continue
         if not failed and call and (_VIEWS.match(call.name) or looks(command(call))):
             continue
         name = file(call) if part.is_error is True else ""
-        for text in [_about(part, name)] if name else _told_once(part):
+        tool = call.name if call and not command(call) and not file(call) else ""
+        for line in [_about(part, name)] if name else _told_once(part):
+            text = f"{line} ({clean(tool, 80)})" if tool and not set(tool) & set("() ") else line
             alike = _alike(text)
             if alike in logged:
                 continue
@@ -72,12 +76,22 @@ def green(parts: Sequence[Part]) -> Endings:
     endings = Endings()
     for part in parts:
         if part.kind == "result" and (call := calls.get(part.id)):
+            path = file(call)
+            changes = EDITS.search(call.name) or WRITES.search(call.name)
+            named = path.rsplit("/", maxsplit=1)[-1] if path else call.name
+            of = OF + clean(named, 80) if not command(call) and (changes or not path) else ""
             if outcome(part).shows_failure:
                 endings.ill(target(call))
-            elif not looks(command(call)) or not command(call):
+                endings.ill(of)
+            elif part.hidden != PRUNED and (not looks(command(call)) or not command(call)):
                 endings.well(target(call), part.at, is_ok=outcome(part).is_ok)
+                if of:
+                    endings.well(of, part.at, is_ok=outcome(part).is_ok)
     return endings
 
+
+OF = "of "
+"""Prefix of the key of a file or a tool that an error line names."""
 
 SOLVED = " (resolved)"
 """Suffix of an error whose action succeeded later."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete|Move to)(?: File)?: (.+)$", re.MULTILINE)
 _DONE = {"Add": "created", "Update": "edited", "Delete": "deleted", "Move to": "created"}
-_REMOVED = re.compile(r"\brm (?:-\w+ )*([\w./-]+)")
+_REMOVED = re.compile(r"(?:^|[;&|(\n]\s*|\bsudo |\bgit )rm((?: +[\w./~-]+)+)")
 _WRITTEN = re.compile(r"\b(?:cat|tee)\s*(?:<<-?\s*\S+\s*)?>\s*([\w./~-]+\.\w+)")
 _SEARCHES = re.compile(r"grep|glob|search|find|list|tree|\bls\b|^ls$", re.IGNORECASE)
 _FOLDERS = re.compile(r"<cwd>\s*(/[^<\s]+)|(?:[Ww]orking directory:?|[Ii]nstructions for) *`?(/[\w./@+-]+)")
@@ -29,7 +29,8 @@ def files(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
             continue
         yield from ((path.strip(), _DONE[how]) for how, path in _PATCHED.findall(part.text))
         shell = command(part)
-        yield from ((path, "deleted") for path in _REMOVED.findall(shell))
+        removed = [path for paths in _REMOVED.findall(shell) for path in paths.split()]
+        yield from ((path, "deleted") for path in removed if path[0] != "-" and path != ".")
         yield from ((path, "created") for path in _WRITTEN.findall(shell[:4_000]))
         for key in ("file_path", "path", "notebook_path", "filePath"):
             path = part.args.get(key)

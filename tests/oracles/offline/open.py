@@ -27,11 +27,12 @@ _NEXT = re.compile(
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def open_items(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
+def open_items(parts: Sequence[Part], after: Sequence[Part], before: Sequence[Line], size: int) -> Iterator[Line]:
     """Listed tasks, calls without a result, an unanswered request, the last words; none that the tail goes on with."""
-    for number, (text, status) in enumerate(tasks([*parts, *after]).values()):
+    for place, (key, (text, status, has_number)) in enumerate(tasks([*parts, *after], before).items()):
         if status not in {"completed", "done", "deleted", "cancelled"}:
-            yield Line("Open items", f"{status.replace('_', ' ')}: {clean(text, 160)}", 2.4, size, number)
+            number = f" #{key}" if has_number else ""
+            yield Line("Open items", f"{status.replace('_', ' ')}{number}: {clean(text, 160)}", 2.4, size, place)
     answered = {HOSTED, *(part.id for part in [*parts, *after] if part.kind == "result")}
     for part in parts:
         if part.kind == "call" and part.id not in answered:
@@ -82,9 +83,18 @@ def _left(spoken: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[
                 yield Line("Open items", one, 0.5 + 0.5 * part.at / size, part.at)
 
 
-def tasks(parts: Sequence[Part]) -> dict[str, tuple[str, str]]:
-    """The task list as it stands at the end, by id: text and status."""
-    found: dict[str, tuple[str, str]] = {}
+NUMBERED = re.compile(r"([a-z]+(?: [a-z]+)?) #([0-9]{1,9}): (.+)")
+"""A task with its number in an earlier summary."""
+
+
+def tasks(parts: Sequence[Part], before: Sequence[Line]) -> dict[str, tuple[str, str, bool]]:
+    """The task list as it stands at the end, by id: text, status, and whether the id is its number.
+
+    It begins with the numbered tasks of an earlier summary.
+    """
+    earlier = [NUMBERED.fullmatch(line.text) for line in before if line.section == "Open items"]
+    found = {task[2]: (task[3], task[1].replace(" ", "_"), True) for task in earlier if task}
+    results = {part.id: part.text for part in parts if part.kind == "result"}
     for part in parts:
         if part.kind != "call":
             continue
@@ -94,9 +104,15 @@ def tasks(parts: Sequence[Part]) -> dict[str, tuple[str, str]]:
             for at, one in enumerate(listed):
                 if isinstance(one, Mapping):
                     text = one.get("content") or one.get("step") or one.get("text") or ""
-                    found[str(at + 1)] = (str(text), str(one.get("status") or "pending"))
-        elif isinstance(subject := part.args.get("subject"), str) and "description" in part.args:
-            found[str(len(found) + 1)] = (subject, "pending")
-        elif (task := str(part.args.get("taskId"))) in found and "status" in part.args:
-            found[task] = (found[task][0], str(part.args["status"]))
+                    found[str(at + 1)] = (str(text), str(one.get("status") or "pending"), False)
+        elif isinstance(subject := part.args.get("subject"), str) and _creates(part):
+            told = re.search(r"#([0-9]{1,9})\b", results.get(part.id, ""))
+            found[told[1] if told else str(len(found) + 1)] = (subject, "pending", bool(told))
+        elif (key := str(part.args.get("taskId"))) in found and "status" in part.args:
+            found[key] = (found[key][0], str(part.args["status"]), found[key][2])
     return found
+
+
+def _creates(part: Part) -> bool:
+    """Whether a call puts a task on the agent's list: a ticket has a subject and a description too."""
+    return bool(re.search(r"task|to_?do|plan", part.name, re.IGNORECASE)) and "description" in part.args

@@ -27,6 +27,7 @@ class Part:
         is_error: what a result's message says of its call: True that it failed, False that it did not.
         codes: the exit codes that the fields of a result state.
         hidden: of a result, why the success that it states is not its command's.
+        folder: of a call whose command ran in others too, its folder.
     """
 
     at: int
@@ -38,6 +39,7 @@ class Part:
     is_error: bool | None = None
     codes: tuple[int, ...] = ()
     hidden: str = ""
+    folder: str = ""
 
 
 THINKING = {"thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
@@ -58,7 +60,7 @@ HOSTED = "hosted"
 """The id of a call that the provider runs itself: no result follows."""
 
 _OPENING = re.compile(
-    r"<(system-reminder|command-(?:name|message|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)"
+    r"<(system-reminder|system_reminder|current_datetime|sql_tables|command-(?:name|message|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)"
     r"|user-prompt-submit-hook|task-notification|environment_context|user_instructions|INSTRUCTIONS|turn_aborted|skill"
     r"|ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics)>"
 )
@@ -92,6 +94,21 @@ def parts(messages: Iterable[Any]) -> Iterator[Part]:
                 yield named
 
 
+PRUNED = "its output was pruned"
+"""Why the outcome of a call is not known whose result was pruned."""
+_PLACEHOLDER = re.compile(r"\[trimtab: pruned [\d,]+ tokens(?:(?: of |; )[^\[\]\r\n]*)?\]", re.ASCII)
+
+_NOTICE = re.compile(r"\[trimtab: pruned [0-9,]+ tokens[^\[\]\r\n]{0,360}\]")
+"""What stands in the middle of a result that was cut."""
+
+
+def is_pruned(text: str) -> bool:
+    """Whether a text is the placeholder of a pruned result or argument: its words say nothing of the session."""
+    if text in {"[TOOL OUTPUT PRUNED]", "[Old tool result content cleared]"}:
+        return True
+    return len(text.encode("utf-8", "surrogatepass")) <= 400 and bool(_PLACEHOLDER.fullmatch(text))
+
+
 def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
     kind, role = message.get("type"), str(message.get("role") or "")
     if not role and isinstance(kind, str) and kind != "message":
@@ -100,7 +117,8 @@ def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
     content = message.get("content", message.get("parts"))
     if role in {"tool", "function"}:
         name = str(message.get("name") or "")
-        yield Part(at, "result", _flat(content), name, id_of(message), codes=tuple(_codes(content)))
+        codes, hidden = tuple(_codes(content)), _hidden(content)
+        yield Part(at, "result", _flat(content), name, id_of(message), codes=codes, hidden=hidden)
         return
     for block in content if isinstance(content, list | tuple) else [content]:
         yield from _block(at, block, role)
@@ -129,7 +147,15 @@ def _block(at: int, block: Any, role: str) -> Iterator[Part]:
         content, name = first(held, "content", "output", "response", "tools"), held.get("name")
         name = name if isinstance(name, str) else ""
         yield Part(
-            at, "result", _flat(content), name, id_of(held), {}, _is_error(held, content), tuple(_codes(content))
+            at,
+            "result",
+            _flat(content),
+            name,
+            id_of(held),
+            {},
+            _is_error(held, content),
+            tuple(_codes(content)),
+            _hidden(content),
         )
     elif isinstance(text := first(block, "text", "refusal"), str):
         yield from _text(at, text, role)
@@ -172,7 +198,7 @@ def _call(at: int, call: Mapping[str, Any], id: str) -> Part:
         args = _opened(args)
     name = call.get("name") or call.get("type")
     held = args if isinstance(args, Mapping) else {}
-    text = "\n".join(_strings(args)) if not isinstance(args, str) else args.replace("\\n", "\n")
+    text = _flat(args) if not isinstance(args, str) else args.replace("\\n", "\n")
     return Part(at, "call", text, name if isinstance(name, str) else "", id, held)
 
 
@@ -226,7 +252,13 @@ def unwrapped(text: str) -> str:
 
 
 def _flat(value: Any) -> str:
-    return "\n".join(_strings(value))
+    return "\n".join(_NOTICE.sub("", one) for one in _strings(value) if not is_pruned(one))
+
+
+def _hidden(content: Any) -> str:
+    """Why the outcome is not known of a call whose result has nothing but placeholders."""
+    texts = [*_strings(content)]
+    return PRUNED if texts and all(map(is_pruned, texts)) else ""
 
 
 def _strings(value: Any) -> Iterator[str]:

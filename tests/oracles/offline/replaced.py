@@ -58,12 +58,13 @@ def relate(lines: Sequence[Line], later: Sequence[Line]) -> None:
             if old.at == line.at or line.at < 0 or old.trust < 0.5 or line.text == old.text:
                 continue
             if _same_but_a_value(told[at], one):
-                old.trust = 0.0
+                is_of_another = told[at].stems - one.stems and one.stems - told[at].stems
+                old.trust = _LIKE if is_of_another else 0.0
             elif _is_like(told[at], one):
                 old.trust = min(old.trust, _LIKE)
             elif takes_back and len(old.text) <= _SHORT and _is_taken_back(told[at], one, near=place - at <= _FAR):
                 old.trust, taken = 0.0, True
-        if takes_back and not taken:
+        if takes_back and not taken and not one.question and (one.choice or one.plainly_back):
             _mark(users[max(place - _FAR, 0) : place], told[max(place - _FAR, 0) : place], line.at)
         for word in held[place]:
             index.setdefault(word, deque(maxlen=_RECENT)).append(place)

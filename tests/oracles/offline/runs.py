@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from math import log2
 from typing import TYPE_CHECKING
 
+from oracles.offline.parts import PRUNED
+
 from .faults import faults
 from .text import Line, clean
 
@@ -31,7 +33,7 @@ _TESTS = re.compile(
 )
 _LOOKS = re.compile(
     r"\s*(?:bash -l?c ['\"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"
-    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree"
+    r"|rg|grep|find|wc|pwd|which|echo|printf|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree"
     r"|rev-parse|remote -v|branch -[arv]+)|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)"
     r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)"
     r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b"
@@ -52,7 +54,7 @@ _TOTALS = 5
 """Lines before the last one about tests in which its counts may stand."""
 _REFUSED = re.compile(
     r"\s*(?:the user doesn['\u2019]t want to (?:proceed|take this action)"
-    r"|(?:the )?user (?:rejected|declined|denied|chose to))\b",
+    r"|the tool use was rejected|(?:the )?user (?:rejected|declined|denied|chose to))\b",
     re.IGNORECASE,
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
@@ -61,15 +63,50 @@ _VERBOSE = re.compile(r"\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|co
 _MEANS_NOTHING = re.compile(r"\s*(?:import |from \S+ import |use |#!|set -|package |$)")
 
 
-def command(part: Part) -> str:
-    """The shell command of a call, empty if it is none."""
+def given(part: Part) -> str:
+    """The shell command of a call as it was given, empty if it is none."""
     for key in ("command", "cmd", "script", "commands"):
         value = part.args.get(key)
         if isinstance(value, list | tuple):
             value = " ".join(str(one) for one in value)
         if isinstance(value, str) and value.strip():
-            return re.sub(r"^(?:bash -lc |cd \S+ *(?:&&|;) *)", "", value.strip())
+            return value.strip()
     return ""
+
+
+def command(part: Part) -> str:
+    """The shell command of a call without the change of folder in front, empty if it is none."""
+    return re.sub(r"^(?:bash -lc |cd \S+ *(?:&&|;) *)", "", given(part))
+
+
+def names_folder(part: Part) -> str:
+    """The folder that a call names for its command, empty if it names none."""
+    moved = re.match(r"cd (\S+) *(?:&&|;)", given(part))
+    told = [moved[1]] if moved else [part.args.get(key) for key in ("workdir", "cwd", "working_directory")]
+    folder = next((one for one in told if isinstance(one, str)), "")
+    return folder.strip("\"'").rstrip("/")[:200]
+
+
+_IN_FOLDER = re.compile(r"`([^`]+)` in (\S+)(?: \(x\d+\))?(?::|\Z)")
+
+
+def told_apart(parts: Sequence[Part], before: Sequence[Line]) -> list[Part]:
+    """The parts; calls of one command that name different folders, with their folder."""
+    folders: dict[str, set[str]] = {}
+    for line in before:
+        run = _IN_FOLDER.match(line.text) if line.section == "Commands" else None
+        if run:
+            folders.setdefault(plain(run[1]), set()).update({"", run[2]})
+    named = {}
+    for at, part in enumerate(parts):
+        folder = names_folder(part) if part.kind == "call" else ""
+        if folder and command(part) and not looks(command(part)):
+            named[at] = folder
+            folders.setdefault(plain(command(part)), set()).add(folder)
+    return [
+        replace(part, folder=named[at]) if at in named and len(folders[plain(command(part))]) > 1 else part
+        for at, part in enumerate(parts)
+    ]
 
 
 def told(part: Part) -> str:
@@ -104,15 +141,23 @@ _HIDING = {
     r"\|\|\s*(?:true|:|echo|printf|exit 0)(?:\s|;|$)": "`||` hides the exit code",
     r"[^|]\|(?:&|[^|]|$)": "a pipe hides the exit code",
     r"[;\n]\s*(?:true|:|echo|printf|exit 0)(?:\s[^;&|\n]*)?\s*$": "a later command hides the exit code",
-    r"[^&>]&\s*$": "it runs in the background",
+    r"(?:^|[;\n]\s*)if (?:! ?)?[^\[! ]": "a condition hides the exit code",
+    r"[^&>|]&(?:\s*$|[ \n]+[^&>\s])": "it runs in the background",
 }
 
 
 def hides(shell: str) -> str:
     """Why a shell command that failed may end with 0, empty where its own exit code is the shell's."""
     shell = shell[:2_000]
-    bare = "" if re.search(r"pipefail|PIPESTATUS|\$\?|<<", shell) else _QUOTED.sub("''", shell)
-    return next((reason for pattern, reason in _HIDING.items() if re.search(pattern.replace("$", r"\Z"), bare)), "")
+    bare = _QUOTED.sub("''", shell)
+    piped = re.search(r"[^|]\|(?:&|[^|]|\Z)", bare)
+    if re.search(r"pipefail|PIPESTATUS|<<", shell) or ("$?" in shell and not piped):
+        return ""
+    for pattern, reason in _HIDING.items():
+        if re.search(pattern.replace("$", r"\Z"), bare):
+            return reason
+    said = [one for one in re.split(r"[;\n]", bare) if one.strip()]
+    return "a later command hides the exit code" if len(said) > 1 and looks(said[-1]) else ""
 
 
 def with_hidden(parts: Iterator[Part]) -> Iterator[Part]:
@@ -121,7 +166,7 @@ def with_hidden(parts: Iterator[Part]) -> Iterator[Part]:
     for part in parts:
         if part.kind == "call" and command(part):
             hidden[part.id] = hides(command(part))
-        yield replace(part, hidden=hidden.get(part.id, "")) if part.kind == "result" else part
+        yield replace(part, hidden=part.hidden or hidden.get(part.id, "")) if part.kind == "result" else part
 
 
 @dataclass(slots=True)
@@ -148,9 +193,10 @@ def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> I
             continue
         shown, result = told(part), results.get(part.id)
         script = not shown.endswith("`")
+        shown += f" in {part.folder}" if part.folder else ""
         ending = "no result" if result is None else _with_output(result, script=script)
         failed = result is not None and outcome(result).failed
-        if result and not outcome(result).shows_failure:
+        if result and not outcome(result).shows_failure and result.hidden != PRUNED:
             endings.well(target(part), result.at, is_ok=outcome(result).is_ok)
         key = shown if script else target(part)
         if part.at >= size:
@@ -216,6 +262,10 @@ def outcome(result: Part) -> Outcome:
     ends = [text[:600], text[-600:]] if len(text) > 1_200 else [text]
     codes = [*map(str, result.codes), *(code for end in ends for code in _EXIT.findall(end))]
     code = next((code for code in codes if int(code)), next(iter(codes), None))
+    is_sure = not result.hidden and (result.is_error is False or code is not None)
+    failing = [line for line in text.split("\n") if _TESTS.search(line) and _FAILING.search(line)]
+    if fails is False and failing and not is_sure:
+        tests, fails, behind = f"{clean(failing[-1], 100)}; {tests}", True, []
     says_failed = result.is_error is True or (code is not None and int(code) != 0)
     tests_fail = fails is True
     failed = says_failed or tests_fail
@@ -319,7 +369,7 @@ def target(call: Part | None) -> str:
     if call is None:
         return ""
     if text := command(call):
-        return plain(text)
+        return plain(text) + (f" in {call.folder}" if call.folder else "")
     path = file(call)
     changes = EDITS.search(call.name) or WRITES.search(call.name)
     return f"{'change' if changes else call.name} {path or call.text[:200]}"

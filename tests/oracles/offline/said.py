@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import worth
 from .limits import is_output
+from .runs import refused
 from .text import Line, bare, clean, is_code, sentences, split, unwrapped, without_code
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
             does = worth.said(one) if printed else worth.with_limit(one)
             more = 0.2 * part.at / size + 0.5 * (number == 0 and part is said[0])
             rank = rank_of(one, does, number, more, newest * 20 / (20 + number))
-            yield Line("Rules" if does.binds else "Requests", one, rank, part.at, number)
+            binds = does.binds and not is_opened(one)
+            yield Line("Rules" if binds else "Requests", one, rank, part.at, number)
 
 
 def rank_of(one: str, does: worth.Said, number: int, more: float, newest: float = 0.0) -> float:
@@ -80,19 +82,44 @@ def rank_of(one: str, does: worth.Said, number: int, more: float, newest: float 
 
 
 def paragraphs(text: str) -> Iterator[list[str]]:
-    """The sentences of each paragraph of a text, in pieces of at most ``LONGEST`` characters, without bullets."""
+    """The sentences of each paragraph of a text, in pieces of at most ``LONGEST`` characters, without bullets.
+
+    The items of a list below a rule stand in its paragraph, and in further ones that begin with it.
+    """
+    rule = ""
+    held: list[list[str]] = []
     for raw in unwrapped(text):
+        if rule and _LISTED.match(raw):
+            item = bare(raw, LONGEST)
+            last = held[-1][-1]
+            if item and (is_opened(last) or len(last) + len(item) <= LONGEST):
+                held[-1][-1] = f"{last} {item}" if is_opened(last) else f"{last}; {item}"
+            elif item:
+                held.append([f"{rule} {item}"])
+            continue
+        rule = ""
         piece: list[str] = []
         for one in split(raw) if len(raw) > 60 else [raw]:
             plain = bare(one, 500)
             if not plain:
                 continue
             if piece and sum(len(each) + 1 for each in piece) + len(plain) > LONGEST:
-                yield piece
+                held.append(piece)
                 piece = []
             piece.append(plain)
         if piece:
-            yield piece
+            held.append(piece)
+            whole = joined(piece)
+            rule = whole if is_opened(whole) and worth.said(whole).rule else ""
+    yield from held
+
+
+_LISTED = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+
+
+def is_opened(line: str) -> bool:
+    """Whether a line only opens what comes below it."""
+    return line.endswith((":", "\uff1a"))
 
 
 def _asked(text: str, question: str, *, last: bool) -> list[str]:
@@ -120,15 +147,20 @@ def joined(sentences: Iterable[str]) -> str:
     return text
 
 
-ASKING = re.compile(r"(?:^|_)ask|question|user_?input|elicit|clarif", re.IGNORECASE)
+ASKING = re.compile(
+    r"^(?:ask(?:_?(?:user|human|followup|question|me)\w*)?|questions?|\w*(?:elicit|clarif)\w*)\Z|user_?(?:input|question)",
+    re.IGNORECASE,
+)
 """Names of tools that ask the user."""
+PLANNED = re.compile(r"exit_?plan|plan_?exit", re.IGNORECASE)
+"""Names of tools that ask the user to approve a plan."""
 ANSWERED = re.compile(
     r"\s*(?:user has (?:answered|approved|rejected|declined)|your questions? (?:have|has) been answered"
     r"|user (?:answered|approved|rejected|declined|said)"
     r"|the user (?:approved|rejected|declined|answered|said|provided))\b",
     re.IGNORECASE,
 )
-"""How a result begins that has the user's words."""
+"""How the result of such a tool begins that has the user's words."""
 REFUSED = re.compile(r"the user (?:said|provided the following reason[^:\n]*):\s*", re.IGNORECASE)
 """What stands in front of the user's words in the result of a call that was refused."""
 
@@ -137,9 +169,9 @@ def answers(parts: Sequence[Part], calls: dict[str, Part], size: int) -> Iterato
     """The user's words that arrived as results: answers to questions, approvals, and reasons of refusals."""
     for part in parts:
         if part.kind == "result":
-            call, reason = calls.get(part.id), REFUSED.search(part.text[:2_000])
-            asked = call is not None and ASKING.search(call.name)
-            if reason or asked or ANSWERED.match(part.text):
+            name = calls[part.id].name if part.id in calls else ""
+            reason = REFUSED.search(part.text[:2_000]) if refused(part) else None
+            if reason or ASKING.search(name) or (PLANNED.search(name) and ANSWERED.match(part.text)):
                 text = clean(part.text[reason.end() :] if reason else part.text, LONGEST)
                 if text:
                     yield Line("Requests", text, 2.0 + 0.2 * part.at / size, part.at)

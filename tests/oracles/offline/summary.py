@@ -18,10 +18,10 @@ from .language import language
 from .open import open_items
 from .replaced import relate
 from .retract import ANCHOR, SUBSTITUTION, Renamed, outdate, reconcile, renamed
-from .runs import EDITS, WRITES, commands, with_hidden
+from .runs import EDITS, WRITES, commands, told_apart, with_hidden
 from .said import answers, decisions, project, requests
 from .terms import Term, Terms, quoted
-from .text import Line, Section, clean, is_code, sentences, split
+from .text import Line, Section, clean, is_code, sentences, split, without_code
 from .worth import LEANS, by_length, said, without_kind
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ def offline(ask: Ask, /) -> str:
     known = [part for part in with_hidden(parts(ask.messages)) if not _repeats(part, ask.previous)]
     size = max(len(ask.messages), 1)
     after = [replace(part, at=part.at + size) for part in with_hidden(parts(ask.after))]
-    whole = [*known, *after]
+    whole = told_apart([*known, *after], before.lines)
+    known, after = whole[: len(known)], whole[len(known) :]
     names = renamed(whole)
-    new = list(_lines(known, after, size))
+    new = list(_lines(known, after, before.lines, size))
     update(before, new, whole)
     lines = [*(line for line in before.lines if still_open(line, whole)), *new]
     wishes = [*requests(after, (), size)]
@@ -137,7 +138,7 @@ def _unsubstituted(part: Part) -> str:
     return ANCHOR.sub("", SUBSTITUTION.sub(r" \2 \3 ", part.text))
 
 
-def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
+def _lines(known: list[Part], after: list[Part], before: list[Line], size: int) -> Iterator[Line]:
     whole = [*known, *after]
     calls = {part.id: part for part in whole if part.kind == "call"}
     results = {part.id: part for part in whole if part.kind == "result"}
@@ -147,10 +148,10 @@ def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
     yield from decisions(known, after, size)
     yield from commands(whole, results, size)
     yield from errors(whole, calls, size)
-    yield from open_items(known, after, size)
+    yield from open_items(known, after, before, size)
     for part in known:
         if part.kind == "earlier":
-            for number, one in enumerate(sentences(part.text)):
+            for number, one in enumerate(sentences(without_code(part.text))):
                 yield Line("Earlier", one, 0.2 if is_code(one) else 0.5, part.at, number)
 
 

@@ -169,6 +169,8 @@ class Terms:
         for text in paths:
             self._move(text, _relative(text, self.root))
         now = [text for text, term in self.found.items() if term.sort == "path" and "/" in text]
+        if self.root:  # what stands outside of it is another file, whatever its last folders are called
+            now = [text for text in now if text[0] != "/"]
         files = {text for text, term in self.found.items() if term.sort == "path" or _FILE.fullmatch(text)}
         for short, path in longer(now, dict.fromkeys(files)).items():
             self._move(short, path)

@@ -19,7 +19,8 @@ RULE = re.compile(
     r"|from now on|at all times|no exceptions?|under no|forbidden|prohibited|off[- ]limits|mandatory|not allowed"
     r"|without (?:asking|approval|permission|consent|my|the|explicit)|needs? (?:approval|permission|consent)|may not"
     r"|(?:may|can|must|should|shall) only|(?:is|are) (?:only to|not to be)"
-    r"|(?:ha(?:s|ve)|needs?|ought) to be (?:[a-z]+(?:ed|en|wn|nt|lt|pt|ght|ne)|read|put|set|cut|made|kept|paid|told)"
+    r"|(?:ha(?:s|ve)|needs?|ought) to be (?:[a-z]+(?:ed|en|wn|lt|pt|ght|ne)|sent|spent|meant|read|put|set|cut|made"
+    r"|kept|paid|told)"
     r"|unless|whatever happens|remember (?:that|to)"
     r"|only (?:use|ever|change|touch|edit|run|do|ask|add|make|write|call"
     r"|the|in|on|at|by|for|from|with|when|if|once|after|to)"
@@ -32,10 +33,24 @@ STATES = re.compile(r"[.!] ")
 TELLS = re.compile(
     r"\b(?:i|it|they|he|she|that|this|there|you|who|which)(?:'ve|'d|'s|'m| was| am| have| had| has| could| can| would)?"
     r" (?:also |just |still |really |almost )?"
-    r"(?:don'?t|do not|never|always|ensure|prefer)\b",
+    r"(?:don'?t|do not|never|always|ensure|prefer)\b"
+    r"|\b(?:do not|don'?t) (?:we|you|they|i)\b|\b(?:never|always) (?:fails|passes|works|finishes|shows|gets|crashes"
+    r"|hangs|breaks|happens|appears)\b"
+    r"|\b(?:the|these|those|my|our) (?:[a-z]+ ){1,3}(?:do not|don'?t|never|always) (?:pass|fail|work|finish|show"
+    r"|get|crash|hang|break|happen|appear)\b"
+    r"|\bthere must\b|\bmust (?:be (?:an? |some )?(?:bug|error|typo|mistake|problem|issue|reason|something|because|due)"
+    r"|have been)\b",
     re.IGNORECASE,
 )
 """Words of a rule that tell how something is."""
+GUESSED = re.compile(
+    r"\b(?:immer noch|noch immer|(?:muss|m[üu]ssen) (?:am|an|im|in) [^.!?\n]{1,60} liegen|[ée]choue(?:nt)? toujours"
+    r"|(?:error|fallo|problema|bug) debe)\b|要不要",
+    re.IGNORECASE,
+)
+"""A guess or a state in another language that has a word of a rule."""
+REPORTED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Warning): ")
+"""A line in which a program reports an error."""
 ELSEWHERE = re.compile(
     r"\b(?:nunca|jam[áa]s|siempre|debes?|hay que|prohibid[oa]|obligatori[oa]|aseg[úu]rate|tienes que"
     r"|jamais|toujours|il (?:ne )?faut|(?:tu|vous) (?:ne )?(?:dois|devez)|interdit|obligatoire"
@@ -62,6 +77,13 @@ BACK = re.compile(
     r"|let'?s instead|change of plans?|correction|i was wrong|strike that|not .{1,40} but|rather .{1,40} than)\b",
     re.IGNORECASE,
 )
+PLAINLY_BACK = re.compile(
+    r"\b(?:scratch that|forget (?:what|that|it|about)|chang(?:e|ed) (?:my|our) mind|(?:on|having) second thoughts?"
+    r"|never ?mind|no,? wait|wait,? no|takes? (?:that|it) back|let'?s instead|change of plans?|i was wrong"
+    r"|strike that)\b",
+    re.IGNORECASE,
+)
+"""Words that take something back, whatever it was; those of ``BACK`` may as well say how something is."""
 ASIDE = re.compile(
     r"(?:^|[.!?] )(?:by the way|btw|off[- ]topic|fun fact|anyways?|speaking of|on a (?:side|different|lighter) note"
     r"|unrelated|side note|ha(?:ha)+|lol|honestly|guess what|did you (?:know|ever|see|hear)"
@@ -170,6 +192,7 @@ class Said:
         limit: whether it limits the work without a word of a rule.
         choice: whether it chooses something.
         back: whether it takes something back.
+        plainly_back: whether it says so of whatever was said before.
         question: whether it asks.
         label: the label in capitals in front.
         stems: the beginnings of its words, without values.
@@ -196,6 +219,7 @@ class Said:
     narrates: bool = False
     stands: bool = False
     limit: bool = False
+    plainly_back: bool = False
 
     @property
     def binds(self) -> bool:
@@ -212,10 +236,11 @@ def said(text: str) -> Said:
     """What a clean line does and names."""
     rule = (
         len(RULE.findall(text)) > len(TELLS.findall(text))
-        or any(one.search(text) for one in (WHERE, ELSEWHERE))
+        or WHERE.search(text)
+        or ELSEWHERE.search(GUESSED.sub("·", text))
         or _forbids(text)
     )
-    question = text.endswith("?") and not STATES.search(text)
+    question = text.endswith(("?", "\uff1f")) and not STATES.search(text)
     label = LABEL.match(text)
     rest = text[label.end() :] if label else text
     values: dict[str, set[str]] = {}
@@ -232,7 +257,7 @@ def said(text: str) -> Said:
         begins = raw.endswith((".", "!", "?")) or (begins and not word)
     who = DOES.match(rest)
     return Said(
-        rule and not question,
+        bool(rule) and not question and not REPORTED.search(text),
         bool(CHOICE.search(rest)),
         bool(BACK.search(rest)),
         question,
@@ -245,6 +270,7 @@ def said(text: str) -> Said:
         bool(SCOPE.search(rest)),
         _narrates(rest),
         bool(STANDS.search(rest)),
+        plainly_back=bool(PLAINLY_BACK.search(rest)),
     )
 
 

@@ -234,6 +234,13 @@ def test_so_many_threads_count_the_same_and_no_other_is_started(threads: int):
     assert printed.strip() == f"{[[O200K.count(text) for text in batch] for batch in BATCHES]} {threads}"
 
 
+def test_no_number_of_threads_takes_minutes_to_start():
+    code = "import trimtab\nprint(trimtab.Counter('o200k_base').count_many(['tea ' * 9] * 9_999).sum())"
+    there = {**os.environ, "TRIMTAB_THREADS": "99999"}
+    printed = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=True).stdout
+    assert int(printed) == 9_999 * O200K.count("tea " * 9)
+
+
 def test_a_list_that_another_thread_changes_is_counted_as_it_was_at_one_time():
     lists = [["some words " * 3_000, "中文 und Wörter " * 2_000] * n for n in (40, 60)]
     expected, texts, ended = [O200K.count_many(some).tolist() for some in lists], list(lists[0]), threading.Event()

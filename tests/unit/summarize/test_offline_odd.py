@@ -201,3 +201,16 @@ def test_a_lone_surrogate_in_a_dropped_request_or_an_error_does_not_reach_the_ar
             continue
         if done.ref:
             assert cm.restore(done.ref) == [*talk, said("openai_chat", "user", "Go.")]
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**63 - 1, -(2**63) - 1, 10**12, -(10**12)])
+def test_no_number_in_a_call_stops_the_summary(number: int):
+    call = {"type": "tool_use", "id": "t1", "name": "read", "input": {"v": number}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": json.dumps({"n": number})}],
+    }
+    text = offline(ask([{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}], 200))
+    assert text
+    assert str(number) not in text

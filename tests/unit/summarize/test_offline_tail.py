@@ -129,3 +129,85 @@ def test_a_name_inside_a_path_of_the_tail_is_not_listed_again():
     tail = tool(2, "Bash", {"command": "ls /srv/app/SharedLedger/docs"}, "index.md")
     assert told(zone, [])["Identifiers"] == ["names: WiredPump SharedLedger OtherThing"]
     assert told(zone, tail)["Identifiers"] == ["names: WiredPump OtherThing"]
+
+
+def test_a_result_that_was_pruned_says_nothing_of_how_its_call_ended():
+    placeholder = "[trimtab: pruned 1,221 tokens of Bash pytest; restore 8632cde6a5fef4ed3f0d]"
+    assert told(tool(1, "Bash", {"command": "pytest"}, placeholder, failed=False), []) == {
+        "Commands": ["`pytest`: not known, its output was pruned"]
+    }
+    assert told(tool(1, "Bash", {"command": "pytest"}, placeholder, failed=True), []) == {
+        "Commands": ["`pytest`: failed"]
+    }
+    found = told(ZONE, tool(2, "Bash", {"command": "pytest tests/test_load.py"}, placeholder, failed=False))
+    assert found["Errors"] == ["E KeyError: 'retries'"]
+    assert found["Commands"] == ["`pytest tests/test_load.py`: exit 1; 1 failed in 0.2s"]
+
+
+def task(at: int, number: int, subject: str) -> list:
+    given = {"subject": subject, "description": "d"}
+    return tool(at, "TaskCreate", given, f"Task #{number} created successfully: {subject}", failed=False)
+
+
+def test_numbered_tasks_are_known_by_their_number_in_the_next_round():
+    first = offline(ask([*task(1, 1, "write the printer"), *task(2, 2, "write the docs")], 1_000))
+    assert "- pending #1: write the printer\n- pending #2: write the docs" in first
+    done = tool(3, "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status", failed=False)
+    assert told(done, [], previous=first)["Open items"] == ["pending #2: write the docs"]
+    more = told(task(3, 3, "announce it"), [], previous=first)["Open items"]
+    assert more == ["pending #1: write the printer", "pending #2: write the docs", "pending #3: announce it"]
+    assert told([said("user", "Go on.")], [], previous=first)["Open items"][1:] == more[:2]
+
+
+def test_a_ticket_is_no_task_of_the_agent():
+    ticket = tool(1, "create_ticket", {"subject": "It crashes", "description": "d"}, "PROJ-1", failed=False)
+    assert "Open items" not in told(ticket, [])
+
+
+def test_a_command_that_ran_in_two_folders_is_two_commands():
+    zone = [
+        *tool(1, "Bash", {"command": "cd frontend && npm test"}, "Tests: 2 failed, 10 passed", failed=True),
+        *tool(2, "Bash", {"command": "cd backend && npm test"}, "Tests: 30 passed", failed=False),
+    ]
+    found = told(zone, [])
+    assert found["Commands"] == [
+        "`npm test` in frontend: failed; Tests: 2 failed, 10 passed",
+        "`npm test` in backend: ok; Tests: 30 passed",
+    ]
+    assert found["Errors"] == ["Tests: 2 failed, 10 passed"]
+    mended = tool(3, "Bash", {"command": "npm test", "workdir": "frontend/"}, "Tests: 12 passed", failed=False)
+    again = told(mended, [], previous=offline(ask(zone, 1_000)))
+    assert again["Commands"] == [
+        "`npm test` in backend: ok; Tests: 30 passed",
+        "`npm test` in frontend: ok; Tests: 12 passed",
+    ]
+    alone = told(tool(1, "Bash", {"command": "cd frontend && npm test"}, "Tests: 30 passed", failed=False), [])
+    assert alone["Commands"] == ["`npm test`: ok; Tests: 30 passed"]
+
+
+def test_an_error_of_a_tool_is_not_resolved_by_commands():
+    zone = [
+        *tool(1, "rollout", {"env": "prod"}, "error: cannot reach cluster db01", failed=True),
+        *run(2, "pytest", RED),
+    ]
+    first = offline(ask(zone, 1_000))
+    found = told(run(3, "pytest", GREEN), [], previous=first)["Errors"]
+    assert found == ["error: cannot reach cluster db01 (rollout)", "E KeyError: 'retries' (resolved)"]
+    again = told(tool(3, "rollout", {"env": "prod"}, "rolled out", failed=False), [], previous=first)["Errors"]
+    assert again == ["error: cannot reach cluster db01 (rollout) (resolved)", "E KeyError: 'retries'"]
+
+
+def test_only_what_rm_removes_is_deleted():
+    zone = [
+        *run(1, "docker run --rm -v /srv/shop:/app img make", "ok"),
+        *run(2, "git rm -r --ignore-unmatch .", "ok"),
+        *run(3, "docker rm -f web", "ok"),
+        *run(4, "rm -rf build/a.o build/b.o && make", "ok"),
+    ]
+    assert [one for one in told(zone, [])["Files"] if one.startswith("deleted")] == ["deleted: build/a.o build/b.o"]
+
+
+def test_of_several_suites_in_an_output_one_that_failed_is_told():
+    output = "test result: FAILED. 3 passed; 1 failed\ntest result: ok. 25 passed; 0 failed"
+    found = told(run(1, "cargo test --no-fail-fast 2>&1 | grep result", output), [])
+    assert "FAILED. 3 passed; 1 failed" in found["Commands"][0]

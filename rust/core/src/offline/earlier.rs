@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::endings::Later;
-use super::errors::{DIGITS, NOT_SHOWN, SOLVED, successes};
+use super::errors::{DIGITS, NOT_SHOWN, OF, SOLVED, successes};
 use super::files::Done;
 use super::line::{Line, Section, one_if};
-use super::open_work::{LAST, tasks};
+use super::open_work::{LAST, has_number, tasks};
 use super::part::Part;
 use super::pattern::{is_space, pattern, strip, words};
-use super::statements::{project_rank, rank_of};
+use super::statements::{is_opened, project_rank, rank_of};
 use super::text::{clean, is_code, sentences};
 use super::tool_runs::{LATER_CLEAN, LATER_OK, plain};
 use super::words::Set;
@@ -18,6 +18,10 @@ use super::worth::Said;
 pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|not known|output shows)\b|$)",);
 pattern!(LABEL_ALONE = r"^- ([A-Z][^\W\d_]*(?: [^\W\d_]+){0,2}:)$");
 pattern!(TIMES = r" \(x\d+\)$");
+pattern!(
+    /// The file or the tool of an error that no command made.
+    OF_TOOL = r" \(([^()\s]+)\)$"
+);
 
 /// Prefix of a paragraph from inside of a longer message.
 pub const INSIDE: &str = "… ";
@@ -106,7 +110,7 @@ pub fn earlier(text: &str) -> Earlier {
                 }
                 let told = inside.unwrap_or(told);
                 let does = Said::with_limit(told);
-                let section = if does.binds() { Section::Rules } else { Section::Requests };
+                let section = if does.binds() && !is_opened(told) { Section::Rules } else { Section::Requests };
                 let begins = |before: &Line| before.section == Section::Rules && section != Section::Rules;
                 let first = 0.5 * one_if(found.lines.last().is_none_or(begins));
                 let mut line = Line::new(section, told, rank_of(told, &does, number.min(DEEP), first, 0.0), 0, number);
@@ -135,8 +139,8 @@ pub fn earlier(text: &str) -> Earlier {
 /// Updates an earlier summary's commands and errors with the calls of the parts.
 ///
 /// Drops lines that the new summary repeats. Marks a failed command that succeeded, or whose later call shows no failure.
-/// Marks the errors if every failed command succeeded; this is a heuristic, because an error line does not name its
-/// command.
+/// Marks an error that names its file or tool by the last call of that, and the others if every failed command succeeded;
+/// this is a heuristic, because an error line does not name its command.
 pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
     let was_run = |line: &Line| matches!(line.section, Section::Commands | Section::Errors);
     if !before.lines.iter().any(was_run) {
@@ -151,7 +155,7 @@ pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
             continue;
         }
         failed += 1;
-        match endings.since(&plain(run.text(1).trim_matches('`')), -1) {
+        match endings.since(&plain(&run.text(1).replace('`', "")), -1) {
             Some(Later::Ok) => {
                 well += 1;
                 line.text.truncate(line.text.strip_suffix(LATER_CLEAN).unwrap_or(&line.text).len());
@@ -161,9 +165,17 @@ pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
             _ => {}
         }
     }
-    if failed > 0 && failed == well {
-        for line in before.lines.iter_mut().filter(|line| line.section == Section::Errors) {
-            line.text = format!("{}{SOLVED}", without_later(&line.text));
+    for line in before.lines.iter_mut().filter(|line| line.section == Section::Errors) {
+        let text = without_later(&line.text);
+        let bare = TIMES.replaced(text, "");
+        let later = match OF_TOOL.groups(&bare) {
+            Some(found) => endings.since(&format!("{OF}{}", found.text(1)), -1),
+            None => (failed > 0 && failed == well).then_some(Later::Ok),
+        };
+        match later {
+            Some(Later::Ok) => line.text = format!("{text}{SOLVED}"),
+            Some(Later::Unknown) if !line.text.ends_with(SOLVED) => line.text = format!("{text}{NOT_SHOWN}"),
+            _ => {}
         }
     }
     before.lines.retain(|line| !was_run(line) || !told.contains(&bare(&line.text)));
@@ -184,11 +196,14 @@ fn bare(text: &str) -> String {
 
 /// Whether a line of an earlier summary is still valid after these parts: new parts end open items.
 pub fn still_holds(line: &Line, parts: &[&Part]) -> bool {
+    if has_number(line) {
+        return false; // what `tasks` makes of it stands among the new lines
+    }
     if line.section != Section::OpenItems || parts.is_empty() {
         return true;
     }
     if line.text.starts_with("pending: ") || line.text.starts_with("in progress: ") {
-        return tasks(parts).len() == 0;
+        return tasks(parts, &[]).len() == 0;
     }
     !line.text.starts_with("no result yet: ") && !line.text.starts_with("not answered yet: ")
 }

@@ -10,7 +10,7 @@ use super::ordered::Ordered;
 use super::part::{Kind, Part};
 use super::pattern::{length, pattern, strip};
 use super::text::clean;
-use super::tool_runs::looks;
+use super::tool_runs::{EDITS, WRITES, looks};
 use super::words::{Map, Set};
 
 pattern!(VIEWS = r"(?i)^(?:read|view|cat|grep|glob|ls|search|fetch|open)");
@@ -47,13 +47,19 @@ pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line>
         }
         let failed = part.failed();
         if !failed {
-            endings.well(key, part.at, part.is_ok());
+            if !part.is_pruned() {
+                endings.well(key, part.at, part.is_ok());
+            }
             if !part.shows_failure() || call.is_some_and(|call| VIEWS.is_match(&call.name) || looks(call.shell())) {
                 continue;
             }
         }
         let file = call.map(|call| call.file()).filter(|_| part.is_error == Some(true)).unwrap_or_default();
-        for text in if file.is_empty() { distinct_errors(part) } else { vec![about(part, &file)] } {
+        let tool = call.filter(|call| call.shell().is_empty() && call.file().is_empty()).map_or("", |call| &call.name);
+        for mut text in if file.is_empty() { distinct_errors(part) } else { vec![about(part, &file)] } {
+            if !tool.is_empty() && !tool.contains(['(', ')', ' ']) {
+                text = format!("{text} ({})", clean(tool, 80));
+            }
             let key_of_kind = kind_key(&text);
             if logged.contains(&key_of_kind) {
                 continue;
@@ -89,17 +95,26 @@ fn line_of(fault: &Fault, endings: &Endings, size: i64) -> Line {
     Line::new(Section::Errors, format!("{}{times}{ending}", fault.text), rank, fault.at, 0)
 }
 
-/// The commands and edits that succeeded.
+/// Prefix of the key of a file or a tool that an error line names.
+pub const OF: &str = "of ";
+
+/// The commands and edits that succeeded; files that were changed and tools by [`OF`] and their names.
 pub fn successes(parts: &[&Part]) -> Endings {
     let calls: Map<&str, &&Part> =
         parts.iter().filter(|part| part.kind == Kind::Call).map(|part| (part.id.as_str(), part)).collect();
     let mut endings = Endings::default();
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {
         let Some(call) = calls.get(part.id.as_str()) else { continue };
+        let file = call.file();
+        let changes = EDITS.is_match(&call.name) || WRITES.is_match(&call.name);
+        let named = if file.is_empty() { &call.name } else { file.rsplit('/').next().unwrap_or_default() };
+        let of = (call.shell().is_empty() && (changes || file.is_empty())).then(|| format!("{OF}{}", clean(named, 80)));
         if part.shows_failure() {
             endings.ill(call.target());
-        } else if call.shell().is_empty() || !looks(call.shell()) {
+            of.iter().for_each(|of| endings.ill(of));
+        } else if !part.is_pruned() && (call.shell().is_empty() || !looks(call.shell())) {
             endings.well(call.target(), part.at, part.is_ok());
+            of.iter().for_each(|of| endings.well(of, part.at, part.is_ok()));
         }
     }
     endings

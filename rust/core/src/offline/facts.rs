@@ -1,6 +1,6 @@
 //! The facts of a zone that a written summary must have: rules, requests, files written, open tasks, and tests.
 
-use super::earlier::INSIDE;
+use super::earlier::{INSIDE, earlier};
 use super::files::{Done, files};
 use super::limits::{is_output, limited};
 use super::line::{Line, Section};
@@ -9,7 +9,7 @@ use super::part::{Kind, Part};
 use super::pattern::{length, lines, pattern, strip};
 use super::replaced::{WAS, relate};
 use super::text::{clean, is_code, sentences, split};
-use super::tool_runs::plain;
+use super::tool_runs::tell_apart;
 use super::words::{Map, Set};
 use super::worth::RULE;
 
@@ -50,8 +50,9 @@ impl Facts {
     pub fn of(parts: &[Part], after: &[Part], previous: &str) -> Self {
         let zone: Vec<&Part> = parts.iter().collect();
         let whole: Vec<&Part> = parts.iter().chain(after).collect();
-        let done = |status: &str| matches!(status, "completed" | "done" | "deleted" | "cancelled");
-        let open = tasks(&whole);
+        let before = earlier(previous).lines;
+        tell_apart(&whole, &before);
+        let open = tasks(&whole, &before);
         let (rules, limits) = rules(&zone, after, previous);
         Self {
             rules,
@@ -60,8 +61,8 @@ impl Facts {
             written: written(&zone),
             tasks: open
                 .iter()
-                .filter(|(_, (text, status))| !done(status) && !text.is_empty())
-                .map(|(_, (text, status))| (clean(text, 160), status.replace('_', " ")))
+                .filter(|(_, task)| !task.is_done() && !task.text.is_empty())
+                .map(|(_, task)| (clean(&task.text, 160), task.status.replace('_', " ")))
                 .collect(),
             tests: tests(&whole),
         }
@@ -166,7 +167,7 @@ fn tests(parts: &[&Part]) -> Vec<(String, Option<bool>)> {
         let fails = results
             .get(call.id.as_str())
             .and_then(|result| if result.shows_failure() { Some(true) } else { result.is_ok().then_some(false) });
-        let command = plain(call.shell());
+        let command = call.target().to_owned();
         found.retain(|(known, _)| *known != command);
         found.push((command, fails));
     }

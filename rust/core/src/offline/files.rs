@@ -4,12 +4,12 @@ use super::arguments::Value;
 use super::line::float;
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
-use super::pattern::{head, length, pattern, strip};
+use super::pattern::{head, length, pattern, strip, words};
 use super::tool_runs::{EDITS, WRITES};
 use super::words::{Map, Set};
 
 pattern!(PATCHED = r"(?m)^\*\*\* (Add|Update|Delete|Move to)(?: File)?: (.+)$");
-pattern!(REMOVED = r"\brm (?:-\w+ )*([\w./-]+)");
+pattern!(REMOVED = r"(?:^|[;&|(\n]\s*|\bsudo |\bgit )rm((?: +[\w./~-]+)+)");
 pattern!(WRITTEN = r"\b(?:cat|tee)\s*(?:<<-?\s*\S+\s*)?>\s*([\w./~-]+\.\w+)");
 pattern!(SEARCHES = r"(?i)grep|glob|search|find|list|tree|\bls\b");
 pattern!(FOLDERS = r"<cwd>\s*(/[^<\s]+)|(?:[Ww]orking directory:?|[Ii]nstructions for) *`?(/[\w./@+-]+)");
@@ -59,7 +59,10 @@ pub fn files(parts: &[&Part]) -> Vec<(String, Done)> {
             found.push((strip(patch.text(2)).to_owned(), done));
         }
         let shell = part.shell();
-        found.extend(REMOVED.all_groups(shell).iter().map(|one| (one.text(1).to_owned(), Done::Deleted)));
+        for removed in REMOVED.all_groups(shell) {
+            let paths = words(removed.text(1)).filter(|word| !word.starts_with('-') && *word != ".");
+            found.extend(paths.map(|path| (path.to_owned(), Done::Deleted)));
+        }
         found.extend(WRITTEN.all_groups(head(shell, 4_000)).iter().map(|one| (one.text(1).to_owned(), Done::Created)));
         let verb = part.arguments.text("command").unwrap_or_default();
         let how = if matches!(verb, "view" | "create" | "insert" | "str_replace") { verb } else { &part.name };

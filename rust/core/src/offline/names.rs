@@ -364,8 +364,10 @@ impl Terms {
             self.rename(path, &new);
         }
         let listed = || self.found.iter().flatten().map(|(name, at)| (name, self.all[*at].sort == Sort::Path));
+        // What stands outside the root is another file, whatever its last folders are called.
+        let inside = |name: &str| name.contains('/') && (self.root.is_empty() || !name.starts_with('/'));
         let whole: Vec<String> =
-            listed().filter(|(name, is_path)| *is_path && name.contains('/')).map(|(name, _)| name.clone()).collect();
+            listed().filter(|(name, is_path)| *is_path && inside(name)).map(|(name, _)| name.clone()).collect();
         let short =
             listed().filter(|(name, is_path)| *is_path || is_file(name)).map(|(name, _)| name.clone()).collect();
         for (short, path) in longer(&whole, &short) {

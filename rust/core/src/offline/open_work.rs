@@ -9,7 +9,7 @@ use super::part::{HOSTED, Kind, Part};
 use super::pattern::pattern;
 use super::statements::is_small_talk;
 use super::text::{clean, sentences, split, without_code};
-use super::words::{Set, plain_words};
+use super::words::{Map, Set, plain_words};
 
 /// Prefix of the assistant's last words.
 pub const LAST: &str = "last said: ";
@@ -19,21 +19,34 @@ pattern!(
     r"|would you like|do you want|shall i|should i|waiting for)\b",
 );
 
+pattern!(
+    /// A task with its number in an earlier summary.
+    NUMBERED = r"^([a-z]+(?: [a-z]+)?) #([0-9]{1,9}): (.+)$"
+);
+pattern!(
+    /// The number of a new task, in the result of the call that made it.
+    GIVEN = r"#([0-9]{1,9})\b"
+);
+pattern!(LISTS = r"(?i)task|to_?do|plan");
+
 /// Number of sentences at the end of the tail that are compared.
 const MOST_TAIL: usize = 400;
 /// Number of parts at the end of the zone that are searched.
 const MOST_SPOKEN: usize = 40;
 
 /// Listed tasks, calls without a result, an unanswered request and the last words, unless the tail continues them.
-pub fn open_work(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
+///
+/// `before` are the lines of an earlier summary.
+pub fn open_work(parts: &[&Part], after: &[&Part], before: &[Line], size: i64) -> Vec<Line> {
     let mut found = Vec::new();
     let mut add = |text: String, rank: f64, at: i64, number: usize| {
         found.push(Line::new(Section::OpenItems, text, rank, at, number));
     };
     let whole: Vec<&Part> = parts.iter().chain(after).copied().collect();
-    for (number, (_, (text, status))) in tasks(&whole).iter().enumerate() {
-        if !matches!(status.as_str(), "completed" | "done" | "deleted" | "cancelled") {
-            add(format!("{}: {}", status.replace('_', " "), clean(text, 160)), 2.4, size, number);
+    for (place, (id, task)) in tasks(&whole, before).iter().enumerate() {
+        if !task.is_done() {
+            let number = if task.has_number { format!(" #{id}") } else { String::new() };
+            add(format!("{}{number}: {}", task.status.replace('_', " "), clean(&task.text, 160)), 2.4, size, place);
         }
     }
     let results = whole.iter().filter(|part| part.kind == Kind::Result).map(|part| part.id.as_str());
@@ -115,9 +128,39 @@ fn words_of(text: &str) -> Set<String> {
     plain_words(&text.to_lowercase(), 4, false).map(str::to_owned).collect()
 }
 
-/// The final task list, by id: text and status.
-pub fn tasks(parts: &[&Part]) -> Ordered<(String, String)> {
-    let mut found: Ordered<(String, String)> = Ordered::default();
+/// A task of a list.
+#[derive(Default)]
+pub struct Task {
+    pub text: String,
+    pub status: String,
+    /// Whether its id is the number that the agent calls it by.
+    pub has_number: bool,
+}
+
+impl Task {
+    pub fn is_done(&self) -> bool {
+        matches!(self.status.as_str(), "completed" | "done" | "deleted" | "cancelled")
+    }
+}
+
+/// Whether a line of an earlier summary is a task with its number: [`tasks`] goes on from it.
+pub fn has_number(line: &Line) -> bool {
+    line.section == Section::OpenItems && NUMBERED.is_match(&line.text)
+}
+
+/// The final task list, by id, which begins with the numbered tasks of an earlier summary.
+pub fn tasks(parts: &[&Part], before: &[Line]) -> Ordered<Task> {
+    let mut found: Ordered<Task> = Ordered::default();
+    for line in before.iter().filter(|line| line.section == Section::OpenItems) {
+        let Some(task) = NUMBERED.groups(&line.text) else { continue };
+        let (text, status) = (task.text(3).to_owned(), task.text(1).replace(' ', "_"));
+        *found.entry(task.text(2), Task::default) = Task { text, status, has_number: true };
+    }
+    let results: Map<&str, &str> = parts
+        .iter()
+        .filter(|part| part.kind == Kind::Result)
+        .map(|part| (part.id.as_str(), part.text.as_str()))
+        .collect();
     for part in parts.iter().filter(|part| part.kind == Kind::Call) {
         let arguments = &part.arguments;
         if let Some(listed) = arguments.get("todos").or_else(|| arguments.get("plan")).and_then(Value::list) {
@@ -127,17 +170,24 @@ pub fn tasks(parts: &[&Part]) -> Ordered<(String, String)> {
                 let field = |key: &str| one.get(key).filter(|value| value.says_something()).map(Value::words);
                 let text = ["content", "step", "text"].into_iter().find_map(field).unwrap_or_default();
                 let status = field("status").unwrap_or_else(|| "pending".to_owned());
-                found.entry(&(at + 1).to_string(), || (text, status));
+                found.entry(&(at + 1).to_string(), || Task { text, status, has_number: false });
             }
-        } else if let Some(subject) = arguments.text("subject").filter(|_| arguments.get("description").is_some()) {
-            let number = (found.len() + 1).to_string();
-            *found.entry(&number, Default::default) = (subject.to_owned(), "pending".to_owned());
+        } else if let Some(subject) = arguments.text("subject").filter(|_| creates(part)) {
+            let told = results.get(part.id.as_str()).and_then(|text| GIVEN.groups(text)).map(|found| found.text(1));
+            let number = told.map_or_else(|| (found.len() + 1).to_string(), str::to_owned);
+            let (text, status) = (subject.to_owned(), "pending".to_owned());
+            *found.entry(&number, Task::default) = Task { text, status, has_number: told.is_some() };
         } else if let Some(status) = arguments.get("status").map(Value::words) {
             let task = arguments.words("taskId");
             if found.contains(&task) {
-                found.entry(&task, Default::default).1 = status;
+                found.entry(&task, Task::default).status = status;
             }
         }
     }
     found
+}
+
+/// Whether a call puts a task on the agent's list: a ticket has a subject and a description too.
+fn creates(part: &Part) -> bool {
+    LISTS.is_match(&part.name) && part.arguments.get("description").is_some()
 }

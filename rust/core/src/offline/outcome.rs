@@ -30,7 +30,7 @@ pattern!(
 
 pattern!(
     /// The start of a result of a call that the user did not allow.
-    REFUSED = r"(?i)^\s*(?:the user doesn['’]t want to (?:proceed|take this action)|(?:the )?user (?:rejected|declined|denied|chose to))\b"
+    REFUSED = r"(?i)^\s*(?:the user doesn['’]t want to (?:proceed|take this action)|the tool use was rejected|(?:the )?user (?:rejected|declined|denied|chose to))\b"
 );
 /// The outcome of a call that the user did not allow.
 const NOT_ALLOWED: &str = "refused by the user";
@@ -112,9 +112,16 @@ impl Part {
             } else {
                 std::borrow::Cow::Borrowed(self.text.as_str())
             };
-            let (tests, tests_fail, end) = tests_in(&text);
+            let (mut tests, mut tests_fail, end) = tests_in(&text);
+            let code = exit_code(&self.codes, &text);
+            let is_sure = self.hidden.is_none() && (self.is_error == Some(false) || code.is_some());
+            // Several suites may have run: the last one's totals say nothing of the others.
+            if let Some(failing) = failing_in(&text[..end]).filter(|_| tests_fail == Some(false) && !is_sure) {
+                tests = tests.map(|last| format!("{failing}; {last}"));
+                tests_fail = Some(true);
+            }
             let behind = if tests_fail == Some(false) { faults(&text[end..]) } else { Vec::new() };
-            Stated { code: exit_code(&self.codes, &text), tests, tests_fail, behind }
+            Stated { code, tests, tests_fail, behind }
         })
     }
 }
@@ -130,6 +137,12 @@ fn exit_code(fields: &[i64], text: &str) -> Option<String> {
 
 fn is_zero(code: &str) -> bool {
     code.trim_start_matches('-').bytes().all(|digit| digit == b'0')
+}
+
+/// The last line that counts failed tests.
+fn failing_in(text: &str) -> Option<String> {
+    let last = text.split('\n').rev().find(|line| TESTS.is_match(line) && FAILING.is_match(line));
+    last.map(|line| clean(line, 100))
 }
 
 /// The last line that reports the result of tests, whether it counts failures, and where it ends. Behind the line before it

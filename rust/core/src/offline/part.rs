@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use super::arguments::Arguments;
+use super::hidden::PRUNED;
 
 /// The kind of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Part {
     pub hidden: Option<&'static str>,
     /// The shell command of a call, computed at its first use.
     pub shell: OnceCell<String>,
+    /// The folder of a call whose command ran in others too.
+    pub folder: OnceCell<String>,
     /// The target of a call, computed at its first use.
     pub target: OnceCell<String>,
     /// The outcome that a result states for its call, read at its first use.
@@ -75,6 +78,11 @@ impl Part {
     /// Whether it is text of the user or the assistant.
     pub(super) fn is_spoken(&self) -> bool {
         matches!(self.kind, Kind::User | Kind::Assistant)
+    }
+
+    /// Whether a placeholder stands in the place of a result, which shows no failure whatever there was.
+    pub(super) fn is_pruned(&self) -> bool {
+        self.hidden == Some(PRUNED)
     }
 
     /// Whether it is text or a call of the assistant.

@@ -1,11 +1,12 @@
 //! Reads messages of any provider into parts: texts, tool calls and results.
 
 use super::arguments::Arguments;
-use super::hidden::hides;
+use super::hidden::{PRUNED, hides};
 use super::part::{HOSTED, Kind, Part};
 use super::pattern::{head, pattern, strip};
 use super::words::Map;
 use crate::content::{self, Call, CallResult, MEDIA, OPAQUE, THINKING, Visitor, entry, string, word};
+use crate::envelope::{self, is_pruned};
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::node::{Key, MAX_DEPTH, Node, Shape};
@@ -22,9 +23,17 @@ pattern!(
     r"|\[?Previous conversation summary|\[COMPACT SUMMARY\]|Another language model started to solve this problem)",
 );
 
+pattern!(
+    /// What stands in the middle of a result that was cut.
+    NOTICE = r"\[trimtab: pruned [0-9,]+ tokens[^\[\]\r\n]{0,360}\]"
+);
+
 /// Tags around text that a program inserted into a user's message.
-pub(super) const PROGRAM_TAGS: [&str; 20] = [
+pub(super) const PROGRAM_TAGS: [&str; 23] = [
     "system-reminder",
+    "system_reminder",
+    "current_datetime",
+    "sql_tables",
     "command-name",
     "command-message",
     "command-contents",
@@ -61,7 +70,7 @@ const EXIT_CODES: [&str; 5] = ["exit_code", "exitCode", "return_code", "returnco
 /// Levels down to which such a field is the command's: below a block, its text, that text as JSON and its metadata.
 const DEEPEST_CODE: usize = 4;
 /// Integers from here on are machine ids, which nobody looks up.
-const LARGE: i64 = 1_000_000_000_000;
+const LARGE: u64 = 1_000_000_000_000;
 
 /// Reads messages, in order; see [`Reader::read`].
 #[derive(Debug, Default)]
@@ -125,7 +134,7 @@ impl Reader {
         if part.kind == Kind::Call && !part.shell().is_empty() {
             self.hidden.insert(part.id.clone(), hides(part.shell()));
         } else if part.kind == Kind::Result {
-            part.hidden = self.hidden.get(&part.id).copied().flatten();
+            part.hidden = part.hidden.or_else(|| self.hidden.get(&part.id).copied().flatten());
         }
         if part.kind != Kind::Result || part.text != INTERRUPTED {
             self.parts.push(part);
@@ -165,9 +174,10 @@ impl<N: Node> Visitor<N> for Reader {
         let CallResult { id, name, content, is_error, .. } = result;
         let mut found = Found::default();
         content.map_or(Ok(()), |content| found.read(&content, 0))?;
-        let Found { texts, codes } = found;
+        let Found { texts, codes, is_pruned } = found;
+        let hidden = (is_pruned && texts.is_empty()).then_some(PRUNED);
         let text = texts.join("\n");
-        self.push(Part { kind: Kind::Result, text, name, id, is_error, codes, ..Part::default() });
+        self.push(Part { kind: Kind::Result, text, name, id, is_error, codes, hidden, ..Part::default() });
         Ok(())
     }
 
@@ -202,6 +212,8 @@ struct Found {
     texts: Vec<String>,
     /// The numbers below the names of an exit code.
     codes: Vec<i64>,
+    /// Whether a placeholder stands in the place of a string: its words are ours, and say nothing of the session.
+    is_pruned: bool,
 }
 
 impl Found {
@@ -216,7 +228,13 @@ impl Found {
                 if is_json(&text, &mut tape) {
                     return self.read(&Json::new(&tape.of(&text)), depth + 1);
                 }
-                self.texts.push(text);
+                if is_pruned(&text) {
+                    self.is_pruned = true;
+                } else if text.contains(envelope::PRUNED) {
+                    self.texts.push(NOTICE.replaced(&text, "").into_owned());
+                } else {
+                    self.texts.push(text);
+                }
                 Ok(())
             }
             Shape::List => value.items(&mut |item| self.read(&item, depth + 1)),
@@ -232,7 +250,7 @@ impl Found {
             }),
             Shape::Number => {
                 let number = value.literal();
-                if number.parse::<i64>().is_ok_and(|number| number.abs() < LARGE) {
+                if number.parse::<i64>().is_ok_and(|number| number.unsigned_abs() < LARGE) {
                     self.texts.push(number);
                 }
                 Ok(())

@@ -82,7 +82,7 @@ fn replace(users: &mut [&mut Line], told: &[Rc<Said>], held: &[Vec<usize>], word
                 continue;
             }
             if is_same_but_a_value(&told[at], one) {
-                users[at].trust = 0.0;
+                users[at].trust = if is_of_another(&told[at], one) { LIKE } else { 0.0 };
             } else if is_like(&told[at], one) {
                 users[at].trust = users[at].trust.min(LIKE);
             } else if takes_back && length(&old.text) <= SHORT && is_taken_back(&told[at], one, place - at <= FAR) {
@@ -90,7 +90,7 @@ fn replace(users: &mut [&mut Line], told: &[Rc<Said>], held: &[Vec<usize>], word
                 taken = true;
             }
         }
-        if takes_back && !taken {
+        if takes_back && !taken && !one.question && (one.choice || one.plainly_back) {
             mark(&mut users[..=place], told);
         }
         for word in &held[place] {
@@ -123,6 +123,12 @@ fn mark(lines: &mut [&mut Line], told: &[Rc<Said>]) {
             return;
         }
     }
+}
+
+/// Whether each of two statements has a word that the other lacks: they may speak of two things.
+fn is_of_another(old: &Said, new: &Said) -> bool {
+    let lacks = |one: &Said, other: &Said| one.stems.iter().any(|word| other.stems.binary_search(word).is_err());
+    lacks(old, new) && lacks(new, old)
 }
 
 /// Whether two statements have the same values and most of their words.

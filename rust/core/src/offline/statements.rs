@@ -25,10 +25,14 @@ pattern!(
 
 pattern!(
     /// Names of tools that ask the user.
-    ASKING = r"(?i)(?:^|_)ask|question|user_?input|elicit|clarif"
+    ASKING = r"(?i)^(?:ask(?:_?(?:user|human|followup|question|me)\w*)?|questions?|\w*(?:elicit|clarif)\w*)$|user_?(?:input|question)"
 );
 pattern!(
-    /// How a result begins that has the user's words.
+    /// Names of tools that ask the user to approve a plan.
+    PLANNED = r"(?i)exit_?plan|plan_?exit"
+);
+pattern!(
+    /// How the result of such a tool begins that has the user's words.
     ANSWERED =
         r"(?i)^\s*(?:user has (?:answered|approved|rejected|declined)|your questions? (?:have|has) been answered",
         r"|user (?:answered|approved|rejected|declined|said)|the user (?:approved|rejected|declined|answered|said|provided))\b",
@@ -36,6 +40,11 @@ pattern!(
 pattern!(
     /// What stands in front of the user's words in the result of a call that was refused.
     REFUSED = r"(?i)the user (?:said|provided the following reason[^:\n]*):\s*"
+);
+
+pattern!(
+    /// An item of a list.
+    LISTED = r"^\s*(?:[-*+•]|\d{1,3}[.)])\s"
 );
 
 /// Most characters of a paragraph that stays whole.
@@ -92,7 +101,7 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             let does = if printed { Said::of(&one) } else { Said::with_limit(&one) };
             let more = 0.2 * float(part.at) / float(size) + 0.5 * one_if(number == 0 && first == Some(place));
             let rank = rank_of(&one, &does, number, more, newest * 20.0 / (20.0 + float(number)));
-            let section = if does.binds() { Section::Rules } else { Section::Requests };
+            let section = if does.binds() && !is_opened(&one) { Section::Rules } else { Section::Requests };
             let mut line = Line::new(section, one, rank, part.at, number);
             line.does = Some(Rc::new(does));
             found.push(line);
@@ -118,9 +127,20 @@ pub fn rank_of(one: &str, does: &Said, number: usize, more: f64, newest: f64) ->
 }
 
 /// The sentences of each paragraph of a text, in pieces of some hundred characters, without list marks and bold.
+///
+/// The items of a list below a rule stand in its paragraph: "Never do this:" alone says nothing, and its items without it
+/// the opposite.
 fn paragraphs(text: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Vec<String>> = Vec::new();
+    let mut rule: Option<String> = None;
     for raw in unwrapped(text) {
+        if let Some(above) = rule.as_deref().filter(|_| LISTED.is_match(&raw)) {
+            if let Some(item) = bare(&raw, LONGEST) {
+                add_item(&mut found, above, &item);
+            }
+            continue;
+        }
+        rule = None;
         let (mut piece, mut size) = (Vec::new(), 0);
         let parts = if length(&raw) > 60 { split(&raw) } else { vec![raw.as_str()] };
         for plain in parts.into_iter().filter_map(|part| bare(part, 500)) {
@@ -132,10 +152,28 @@ fn paragraphs(text: &str) -> Vec<Vec<String>> {
             piece.push(plain);
         }
         if !piece.is_empty() {
+            rule = Some(joined(&piece)).filter(|text| is_opened(text) && Said::of(text).rule);
             found.push(piece);
         }
     }
     found
+}
+
+/// Adds an item to the last paragraph, or to a further one that begins with the same rule.
+fn add_item(found: &mut Vec<Vec<String>>, rule: &str, item: &str) {
+    if let Some(last) = found.last_mut().and_then(|piece| piece.last_mut()) {
+        if is_opened(last) || length(last) + length(item) <= LONGEST {
+            last.push_str(if is_opened(last) { " " } else { "; " });
+            last.push_str(item);
+            return;
+        }
+    }
+    found.push(vec![format!("{rule} {item}")]);
+}
+
+/// Whether a line only opens what comes below it.
+pub fn is_opened(line: &str) -> bool {
+    line.ends_with([':', '：'])
 }
 
 /// A paragraph without sentences of small talk, and without asides unless it has nothing else.
@@ -177,9 +215,11 @@ pub fn answers(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line
     let mut found = Vec::new();
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {
         poll_now();
-        let asked = || calls.get(part.id.as_str()).is_some_and(|call| ASKING.is_match(&call.name));
-        let reason = REFUSED.find(head(&part.text, 2_000)).map(|found| found.end);
-        if reason.is_some() || asked() || ANSWERED.is_match(head(&part.text, 200)) {
+        // A page or a program may write that the user said so: by a tool that asks, and in a refusal, nobody else speaks.
+        let name = calls.get(part.id.as_str()).map_or("", |call| call.name.as_str());
+        let reason = REFUSED.find(head(&part.text, 2_000)).filter(|_| part.is_refused()).map(|found| found.end);
+        let approved = || PLANNED.is_match(name) && ANSWERED.is_match(head(&part.text, 200));
+        if reason.is_some() || ASKING.is_match(name) || approved() {
             let text = clean(&part.text[reason.unwrap_or_default()..], LONGEST);
             if !text.is_empty() {
                 let rank = 2.0 + 0.2 * float(part.at) / float(size);

@@ -17,8 +17,8 @@ use super::renamed::{Renamed, outdate, without_substitutions};
 use super::replaced::relate;
 use super::retracted::reconcile;
 use super::statements::{answers, decisions, project, requests};
-use super::text::{clean, is_code, sentences, split};
-use super::tool_runs::{EDITS, WRITES, commands};
+use super::text::{clean, is_code, sentences, split, without_code};
+use super::tool_runs::{EDITS, WRITES, commands, tell_apart};
 use super::words::{Map, Set, stretches};
 use super::worth::{by_length, stands_alone, without_kind};
 use crate::error::Error;
@@ -79,8 +79,9 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
     let after: Vec<&Part> = zone.after.iter().collect();
     let whole: Vec<&Part> = known.iter().chain(&after).copied().collect();
     let spoken: Vec<&Part> = whole.iter().filter(|part| part.is_spoken()).copied().collect();
+    tell_apart(&whole, &before.lines);
     let renamed = Renamed::of(&whole);
-    let new = lines_of(&known, &after, &whole, size);
+    let new = lines_of(&known, &after, &whole, &before.lines, size);
     update(&mut before, &new, &whole);
     let held = before.lines.iter().filter(|line| still_holds(line, &whole)).cloned();
     let mut lines: Vec<Line> = held.chain(new).collect();
@@ -186,7 +187,7 @@ fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], bef
     terms
 }
 
-fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec<Line> {
+fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], before: &[Line], size: i64) -> Vec<Line> {
     let by_id = |kind: Kind| -> Map<&str, &Part> {
         whole.iter().filter(|part| part.kind == kind).map(|part| (part.id.as_str(), *part)).collect()
     };
@@ -197,9 +198,9 @@ fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec
     lines.extend(decisions(known, after, size));
     lines.extend(commands(whole, &by_id(Kind::Result), size));
     lines.extend(errors(whole, &calls, size));
-    lines.extend(open_work(known, after, size));
+    lines.extend(open_work(known, after, before, size));
     for part in known.iter().filter(|part| part.kind == Kind::Earlier) {
-        for (number, one) in sentences(&part.text, 300).into_iter().enumerate() {
+        for (number, one) in sentences(&without_code(&part.text), 300).into_iter().enumerate() {
             let rank = if is_code(&one) { 0.2 } else { 0.5 };
             lines.push(Line::new(Section::Earlier, one, rank, part.at, number));
         }

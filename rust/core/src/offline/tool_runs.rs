@@ -10,13 +10,13 @@ use super::outcome::{NOT_KNOWN, OUTPUT_SHOWS};
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
-use super::words::Map;
+use super::words::{Map, Set};
 
 pattern!(pub EDITS = r"(?i)edit|replace|patch|update|notebook|insert");
 pattern!(pub WRITES = r"(?i)write|create|save");
 pattern!(
     LOOKS = r#"^\s*(?:bash -l?c ['"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"#,
-    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree",
+    r"|rg|grep|find|wc|pwd|which|echo|printf|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree",
     r"|rev-parse|remote -v|branch -[arv]+)|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)",
     r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)",
     r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b|^\s*sed ''(?: |$)",
@@ -32,6 +32,11 @@ pattern!(SHOWS = r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|
 pattern!(VERBOSE = r"(\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?)))(?:\s|$)");
 pattern!(MEANS_NOTHING = r"^\s*(?:import |from \S+ import |use |#!|set -|package |$)");
 pattern!(LEADING = r"^(?:bash -lc |cd \S+ *(?:&&|;) *)");
+pattern!(MOVED = r"^cd (\S+) *(?:&&|;)");
+pattern!(
+    /// A command of an earlier summary with its folder.
+    IN_FOLDER = r"^`([^`]+)` in (\S+)(?: \(x\d+\))?(?::|$)"
+);
 
 /// Suffix of a command that failed and succeeded later.
 pub const LATER_OK: &str = ", later ok";
@@ -39,20 +44,31 @@ pub const LATER_OK: &str = ", later ok";
 pub const LATER_CLEAN: &str = ", a later call shows no failure";
 
 impl Part {
-    /// The shell command of a call, empty if it is none.
+    /// The shell command of a call as it was given, empty if it is none.
+    fn given(&self) -> String {
+        let given = ["command", "cmd", "script", "commands"].into_iter().find_map(|key| {
+            let text = match self.arguments.get(key)? {
+                Value::Text(text) => text.clone(),
+                list @ Value::List(_) => list.words(),
+                _ => return None,
+            };
+            Some(strip(&text).to_owned()).filter(|text| !text.is_empty())
+        });
+        given.unwrap_or_default()
+    }
+
+    /// The shell command of a call without the change of folder in front, empty if it is none.
     pub fn shell(&self) -> &str {
-        self.shell.get_or_init(|| {
-            let shown = ["command", "cmd", "script", "commands"].into_iter().find_map(|key| {
-                let text = match self.arguments.get(key)? {
-                    Value::Text(text) => text.clone(),
-                    list @ Value::List(_) => list.words(),
-                    _ => return None,
-                };
-                let text = strip(&text);
-                (!text.is_empty()).then(|| LEADING.replaced(text, "").into_owned())
-            });
-            shown.unwrap_or_default()
-        })
+        self.shell.get_or_init(|| LEADING.replaced(&self.given(), "").into_owned())
+    }
+
+    /// The folder that a call names for its command, empty if it names none.
+    fn names_folder(&self) -> String {
+        let given = self.given();
+        let moved = MOVED.groups(&given).map(|found| found.text(1));
+        let told = || ["workdir", "cwd", "working_directory"].into_iter().find_map(|key| self.arguments.text(key));
+        let folder = moved.or_else(told).unwrap_or_default().trim_matches(['"', '\'']);
+        head(folder.trim_end_matches('/'), 200).to_owned()
     }
 
     /// The file of a call, empty for a shell command and where there is none.
@@ -68,13 +84,40 @@ impl Part {
     pub fn target(&self) -> &str {
         self.target.get_or_init(|| {
             if !self.shell().is_empty() {
-                return plain(self.shell());
+                let folder = self.folder.get().map_or_else(String::new, |folder| format!(" in {folder}"));
+                return plain(self.shell()) + &folder;
             }
             let path = Some(self.file()).filter(|path| !path.is_empty());
             let path = path.unwrap_or_else(|| head(&self.text, 200).to_owned());
             let changes = EDITS.is_match(&self.name) || WRITES.is_match(&self.name);
             format!("{} {path}", if changes { "change" } else { &self.name })
         })
+    }
+}
+
+/// Tells calls of one command apart that name different folders: from here on each is known by its folder too.
+///
+/// `before` are the lines of an earlier summary. A call that names no folder stays as it is: it ran wherever the shell stood.
+pub fn tell_apart(parts: &[&Part], before: &[Line]) {
+    let mut folders: Map<String, Set<String>> = Map::default();
+    for line in before.iter().filter(|line| line.section == Section::Commands) {
+        if let Some(run) = IN_FOLDER.groups(&line.text) {
+            folders.entry(plain(run.text(1))).or_default().extend(["", run.text(2)].map(str::to_owned));
+        }
+    }
+    let mut named = Vec::new();
+    for part in parts.iter().filter(|part| part.kind == Kind::Call && !part.shell().is_empty()) {
+        let folder = part.names_folder();
+        if !folder.is_empty() && !looks(part.shell()) {
+            let command = plain(part.shell());
+            folders.entry(command.clone()).or_default().insert(folder.clone());
+            named.push((part, command, folder));
+        }
+    }
+    for (part, command, folder) in named {
+        if folders[&command].len() > 1 {
+            part.folder.get_or_init(|| folder);
+        }
     }
 }
 
@@ -144,14 +187,18 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
         if part.shell().is_empty() || looks(part.shell()) {
             continue;
         }
-        let (text, result) = (shown(part), results.get(part.id.as_str()).copied());
+        let (mut text, result) = (shown(part), results.get(part.id.as_str()).copied());
         let script = !text.ends_with('`');
+        if let Some(folder) = part.folder.get() {
+            text.push_str(" in ");
+            text.push_str(folder);
+        }
         let failed = result.is_some_and(Part::failed);
         let ending = match result {
             Some(result) => with_output(result, script),
             None => "no result".to_owned(),
         };
-        if let Some(result) = result.filter(|result| !result.shows_failure()) {
+        if let Some(result) = result.filter(|result| !result.shows_failure() && !result.is_pruned()) {
             endings.well(part.target(), result.at, result.is_ok());
         }
         let key = if script { &text } else { part.target() };

@@ -24,7 +24,7 @@ pattern!(
         r"|from now on|at all times|no exceptions?|under no|forbidden|prohibited|off[- ]limits|mandatory|not allowed",
         r"|without (?:asking|approval|permission|consent|my|the|explicit)|needs? (?:approval|permission|consent)|may not",
         r"|(?:may|can|must|should|shall) only|(?:is|are) (?:only to|not to be)",
-        r"|(?:ha(?:s|ve)|needs?|ought) to be (?:[a-z]+(?:ed|en|wn|nt|lt|pt|ght|ne)|read|put|set|cut|made|kept|paid|told)",
+        r"|(?:ha(?:s|ve)|needs?|ought) to be (?:[a-z]+(?:ed|en|wn|lt|pt|ght|ne)|sent|spent|meant|read|put|set|cut|made|kept|paid|told)",
         r"|unless|whatever happens|remember (?:that|to)",
         r"|only (?:use|ever|change|touch|edit|run|do|ask|add|make|write|call",
         r"|the|in|on|at|by|for|from|with|when|if|once|after|to)",
@@ -37,6 +37,20 @@ pattern!(
         r"(?i)\b(?:i|it|they|he|she|that|this|there|you|who|which)(?:'ve|'d|'s|'m| was| am| have| had| has| could| can| would)?",
         r" (?:also |just |still |really |almost )?",
         r"(?:don'?t|do not|never|always|ensure|prefer)\b",
+        r"|\b(?:do not|don'?t) (?:we|you|they|i)\b|\b(?:never|always) (?:fails|passes|works|finishes|shows|gets|crashes|hangs|breaks",
+        r"|happens|appears)\b|\b(?:the|these|those|my|our) (?:[a-z]+ ){1,3}(?:do not|don'?t|never|always) (?:pass|fail|work|finish",
+        r"|show|get|crash|hang|break|happen|appear)\b",
+        r"|\bthere must\b|\bmust (?:be (?:an? |some )?(?:bug|error|typo|mistake|problem|issue|reason|something|because|due)|have been)\b",
+);
+pattern!(
+    /// A guess or a state in another language that has a word of a rule.
+    GUESSED =
+        r"(?i)\b(?:immer noch|noch immer|(?:muss|m[üu]ssen) (?:am|an|im|in) [^.!?\n]{1,60} liegen|[ée]choue(?:nt)? toujours",
+        r"|(?:error|fallo|problema|bug) debe)\b|要不要",
+);
+pattern!(
+    /// A line in which a program reports an error.
+    REPORTED = r"^(?:\w+\.)*\w*(?:Error|Exception|Warning): ",
 );
 pattern!(
     /// A rule in Spanish, French, German, Portuguese, Russian, Chinese, Japanese or Korean.
@@ -60,6 +74,12 @@ pattern!(
     BACK = r"(?i)\b(?:scratch that|forget (?:what|that|it|about|the)|chang(?:e|ed) (?:my|our) mind|(?:on|having) second thoughts?",
     r"|never ?mind|no,? wait|wait,? no|(?:will not|won'?t) do|takes? (?:that|it) back|after all|not any ?more|no longer",
     r"|let'?s instead|change of plans?|correction|i was wrong|strike that|not .{1,40} but|rather .{1,40} than)\b",
+);
+pattern!(
+    /// Words that take something back, whatever it was; those of [`BACK`] may as well say how something is.
+    PLAINLY_BACK =
+        r"(?i)\b(?:scratch that|forget (?:what|that|it|about)|chang(?:e|ed) (?:my|our) mind|(?:on|having) second thoughts?",
+        r"|never ?mind|no,? wait|wait,? no|takes? (?:that|it) back|let'?s instead|change of plans?|i was wrong|strike that)\b",
 );
 pattern!(
     ASIDE = r"(?i)(?:^|[.!?] )(?:by the way|btw|off[- ]topic|fun fact|anyways?|speaking of|on a (?:side|different|lighter) note",
@@ -191,6 +211,8 @@ pub struct Said {
     pub choice: bool,
     /// Whether it takes something back.
     pub back: bool,
+    /// Whether it says so of whatever was said before.
+    pub plainly_back: bool,
     /// Whether it asks.
     pub question: bool,
     /// Whether it says who or what does something.
@@ -218,16 +240,19 @@ impl Said {
     pub fn of(text: &str) -> Self {
         let label = LABEL.find(text).map_or("", |found| &text[found]);
         let rest = &text[label.len()..];
-        let question = text.ends_with('?') && !STATES.is_match(text);
+        let question = text.ends_with(['?', '？']) && !STATES.is_match(text);
         let rules = || {
             let number = RULE.number(text, usize::MAX);
             number > 0 && number > TELLS.number(text, usize::MAX)
         };
-        let rule = !question && (rules() || WHERE.is_match(text) || ELSEWHERE.is_match(text) || forbids(text));
+        let elsewhere = || ELSEWHERE.is_match(&GUESSED.replaced(text, "·"));
+        let rule =
+            !question && !REPORTED.is_match(text) && (rules() || WHERE.is_match(text) || elsewhere() || forbids(text));
         let mut one = Self {
             rule,
             choice: CHOICE.is_match(rest),
             back: BACK.is_match(rest),
+            plainly_back: PLAINLY_BACK.is_match(rest),
             question,
             tells: DOES.groups(rest).is_some_and(|who| !STARTING.contains(who.text(1))),
             asks: ASKS.is_match(rest),
