@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import trimtab
+from trimtab.adapters.claude_code import archiving
 from trimtab.adapters.claude_code.given import LIMIT, facts, given
-from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, expire
+from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, copy_session, expire
 from trimtab.archive import open_archive
 
 RULE = "Never push to the branch release without asking me."
@@ -144,11 +145,44 @@ def test_after_a_compaction_pins_rules_and_open_tasks_come_back(home: Path) -> N
 
 
 def test_a_copy_that_still_waits_is_given_back_too(home: Path) -> None:
-    from trimtab.adapters.claude_code.store import copy_session
-
     copy_session(str(home / "s-1.jsonl"), "s-1")
     done = hook("session-start", event={"session_id": "s-1", "source": "compact"})
     assert RULE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_session_with_a_deeply_nested_line_is_archived_like_any_other(home: Path) -> None:
+    deep = f'{{"type":"user","uuid":"u10","parentUuid":"u9","toolUseResult":{"[" * 2_000}{"]" * 2_000},'
+    with (home / "s-1.jsonl").open("a") as file:
+        file.write(f'{deep}"message":{{"role":"user","content":"hi"}}}}\n')
+    copy_session(str(home / "s-1.jsonl"), "s-1")
+    assert hook("archive").stdout == b"archived 1 sessions\n"
+    with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
+        assert [hit.session for hit in archive.search("marzipan")] == ["s-1"]
+    done = hook("session-start", event={"session_id": "s-1", "source": "compact"})
+    assert RULE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    (home / "data/claude-code/sessions/s-1.json").write_text("[" * 100_000)
+    assert hook("session-start", event={"session_id": "s-1", "source": "compact"}).stderr == b""
+
+
+def test_a_copy_that_cannot_be_stored_stays_and_stops_no_other(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for session in ("s-1", "s-2", "s-3"):
+        copy_session(str(home / "s-1.jsonl"), session)
+
+    def failing(found: Any) -> Any:
+        if calls.append(found) or len(calls) == 2:
+            raise RuntimeError("no room")
+        return facts(found)
+
+    calls: list[Any] = []
+    monkeypatch.setattr(archiving, "facts", failing)
+    with pytest.raises(trimtab.ArchiveError, match=r"1 copies are not archived, such as .*s-2.jsonl: no room"):
+        archiving.archive_copies(f"sqlite:///{home}/data/archive.db")
+    assert [path.name.split(".")[1] for path in (home / "data/claude-code/waiting").iterdir()] == ["s-2"]
+    with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
+        assert [(told.outcome, told.why) for told in archive.log("s-2") if told.what == "hook archive"] == [
+            ("failed", "RuntimeError")
+        ]
+    assert archiving.archive_copies(f"sqlite:///{home}/data/archive.db") == 1
 
 
 def test_a_large_output_is_shortened_in_its_own_shape(home: Path) -> None:

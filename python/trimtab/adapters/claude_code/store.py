@@ -62,7 +62,7 @@ def read_json(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             found = json.loads(file.read())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -201,7 +201,7 @@ def notes_in(path: str) -> Iterator[dict[str, Any]]:
         for line in file:
             try:
                 found = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(found, dict) and _is_note(found):
                 yield found
