@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from trimtab import cli
 from trimtab.adapters.claude_code import archiving
 from trimtab.adapters.claude_code.given import LIMIT, facts, given
 from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, copy_session, expire
@@ -204,6 +205,34 @@ def test_a_large_output_is_shortened_in_its_own_shape(home: Path) -> None:
     ):
         done = hook("post-tool-use", "--truncate", "500", event={**event, "tool_name": name, "tool_response": response})
         assert (done.returncode, done.stdout) == (0, b""), name
+
+
+def test_a_forgotten_session_is_in_no_file_of_the_hooks(home: Path) -> None:
+    output = {"session_id": "s-1", "tool_name": "Bash", "tool_use_id": "t1", "tool_response": {"stdout": RULE * 900}}
+    assert hook("post-tool-use", "--truncate", "100", event=output).stdout
+    for session in ("s-1", "s-10"):
+        copy_session(str(home / "s-1.jsonl"), session)
+        assert hook("archive").returncode == 0
+        copy_session(str(home / "s-1.jsonl"), session)
+    data = home / "data/claude-code"
+    (data / "waiting/1.s-1.jsonl.7.part").write_text(RULE)
+    (data / "sessions/s-1.json.7.8.part").write_text(RULE)
+
+    def left() -> list[str]:
+        return sorted(path.name for path in data.rglob("*") if path.is_file() and RULE in path.read_text())
+
+    before = left()
+    assert cli.main(["archive", "prune", "--forget", "s-1", "--dry-run"]) == 0
+    assert left() == before
+    assert cli.main(["archive", "prune", "--forget", "s-1"]) == 0
+    assert [name for name in left() if "s-10" not in name] == []
+    assert len(left()) == 2
+    assert not hook("session-start", event={"session_id": "s-1", "source": "compact"}).stdout
+    copy_session(str(home / "s-1.jsonl"), "s-2")
+    assert cli.main(["archive", "prune", "--forget", "s-2"]) == 0, "it is not in the archive yet"
+    assert cli.main(["archive", "prune", "--forget", "s-2", "--archive", f"sqlite:///{home}/data/archive.db"]) == 74
+    with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
+        assert [told.what for told in archive.log("s-1")] == ["hook session-start"], "of after that"
 
 
 def test_damaged_input_is_no_refusal(home: Path) -> None:

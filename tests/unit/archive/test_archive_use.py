@@ -319,6 +319,8 @@ def test_archive_prune_removes_only_what_the_options_name(home: Path, capsys: py
     assert "--older-than, --keep, --max-size or --forget" in _error(capsys, "prune", code=64)
     _error(capsys, "prune", "--older-than", "soon", code=64)
     _error(capsys, "prune", "--max-size", "big", code=64)
+    for limit in (("--keep", "9"), ("--older-than", "90d"), ("--max-size", "1GB"), ("--session", "play")):
+        assert "--forget removes all" in _error(capsys, "prune", "--forget", "work", *limit, code=64)
     assert told(capsys, "prune", "--keep", "0", "--dry-run") == "would remove 1 compactions, 1 messages (47 bytes)\n"
     assert told(capsys, "prune", "--older-than", "1d", "--max-size", "1GB").startswith("removed 0 compactions")
     gone = json.loads(told(capsys, "prune", "--keep", "0", "--json"))

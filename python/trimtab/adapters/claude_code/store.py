@@ -120,6 +120,32 @@ def _digest(text: str) -> str:
     return digest(text.encode(errors="surrogatepass"))[:32]  # `hashlib` would load OpenSSL
 
 
+def files_of(session: str) -> list[str]:
+    """Return the files of a session: its copies that wait, what is given back to it, and its whole outputs.
+
+    Unfinished ones too, which a process left that was killed.
+    """
+    name = safe_name(session)
+    outputs = os.path.join(folder("outputs"), name)
+    found = [(folder("waiting"), each) for each in os.listdir(folder("waiting")) if f".{name}.jsonl" in each]
+    found += [(folder("sessions"), each) for each in os.listdir(folder("sessions")) if each.startswith(f"{name}.json")]
+    found += [(outputs, each) for each in (os.listdir(outputs) if os.path.isdir(outputs) else ())]
+    return sorted(os.path.join(place, each) for place, each in found)
+
+
+def forget_files(session: str) -> None:
+    """Remove the files of a session.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for path in files_of(session):
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+    with suppress(OSError):
+        os.rmdir(os.path.join(folder("outputs"), safe_name(session)))
+
+
 def stored() -> tuple[str, int]:
     """Return the folder of the hooks' files, and their bytes."""
     place = folder()
