@@ -334,6 +334,25 @@ def test_uninstall_after_a_change_takes_out_its_own_entries_alone(home: Path) ->
     }
 
 
+def test_uninstall_after_a_change_between_two_installs_leaves_no_entry(home: Path) -> None:
+    settings, servers = Path(".claude/settings.local.json"), Path(".mcp.json")
+    settings.parent.mkdir()
+    settings.write_text('{"model": "opus"}')
+    hook("install", "--yes", "--mcp", raw=b"")
+    for path, name in ((settings, "hooks"), (servers, "mcpServers")):
+        made = json.loads(path.read_text())
+        made["mine"] = 1
+        made[name] = dict(reversed(made[name].items()))
+        path.write_text(json.dumps(made))
+    command = json.loads(servers.read_text())["mcpServers"]["trimtab"]["command"]
+    servers.write_text(servers.read_text().replace(command, "/an/older/python"))
+    hook("install", "--yes", "--mcp", "--truncate", "2k", raw=b"")
+    assert "/an/older/python" not in servers.read_text()
+    hook("uninstall", "--yes", raw=b"")
+    assert json.loads(settings.read_text()) == {"model": "opus", "mine": 1}
+    assert json.loads(servers.read_text()) == {"mine": 1}
+
+
 def test_uninstall_of_new_settings_removes_them_and_invalid_ones_stay(home: Path) -> None:
     settings = Path(".claude/settings.local.json")
     hook("install", "--yes", raw=b"")
