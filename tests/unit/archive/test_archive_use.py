@@ -241,6 +241,20 @@ def test_secrets_of_a_known_form_are_redacted(secret: str) -> None:
     assert secrets(f"before {secret} after") == "before [REDACTED] after"
 
 
+@pytest.mark.parametrize(
+    ("url", "redacted"),
+    [
+        ("redis://:hunter2@cache:6379/0", "redis://[REDACTED]@cache:6379/0"),
+        ("postgres://me:p@ss-word@db/x", "postgres://[REDACTED]@db/x"),
+        ("amqp://u:p:q@h and mail@h", "amqp://[REDACTED]@h and mail@h"),
+        ("https://oauth-token-of-24-chars@host/x", "https://[REDACTED]@host/x"),
+        ("https://me@host/x", "https://me@host/x"),
+    ],
+)
+def test_a_password_in_a_url_is_redacted_as_a_whole(url: str, redacted: str) -> None:
+    assert secrets(url) == redacted == secrets(redacted)
+
+
 def test_a_text_without_secrets_is_unchanged() -> None:
     text = "risk-free sk-8 tasks, AKIA, https://host/path:80@x ghp_short"
     assert secrets(text) == text
