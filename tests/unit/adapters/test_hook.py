@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.archives import commit, query
 from trimtab import cli
 from trimtab.adapters.claude_code import archiving
 from trimtab.adapters.claude_code.given import LIMIT, facts, given
@@ -484,6 +485,47 @@ def test_old_files_of_the_hooks_expire(home: Path) -> None:
     assert kept.exists()
     expire(written + (MAX_AGE_DAYS + 1) * 86_400)
     assert not kept.exists()
+
+
+def test_what_the_hooks_archived_expires_though_their_files_did_before(home: Path) -> None:
+    url = f"sqlite:///{home}/data/archive.db"
+    with open_archive(url) as archive:
+        commit(archive, "mine", [{"role": "user", "content": "mine"}], "mine")
+    copy_session(str(home / "s-1.jsonl"), "s-1")
+    archiving.archive_copies(url)
+    with open_archive(url) as archive:
+        for change in ("compaction_events SET created_at", "message_archive SET archived_at"):
+            query(archive, f"UPDATE {change} = '2026-01-01T00:00:00.000000Z'")
+    (home / "data/claude-code/sessions/s-1.json").unlink()
+    copy_session(str(home / "s-1.jsonl"), "s-2")
+    archiving.archive_copies(url)
+    with open_archive(url) as archive:
+        assert sorted(past.session for past in archive.history()) == ["mine", "s-2"]
+
+
+def test_of_a_large_archive_only_the_hooks_own_sessions_count(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archiving, "MAX_BYTES", 4_000)
+    url = f"sqlite:///{home}/data/archive.db"
+    with open_archive(url) as archive:
+        commit(archive, "mine", [{"role": "user", "content": f"{n} {'word ' * 90}"} for n in range(40)], "mine")
+    left = []
+    for number in range(4):
+        lines = [
+            {**line, "message": {**line["message"], "content": f"{number} {line['uuid']}" + "x" * 150}}
+            for line in SESSION
+        ]
+        (home / "s-1.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        copy_session(str(home / "s-1.jsonl"), f"s-{number}")
+        archiving.archive_copies(url)
+        with open_archive(url) as archive:
+            left.append("".join(sorted(past.session[-1] for past in archive.history() if past.session != "mine")))
+            assert archive.history("mine")
+    assert left == ["0", "01", "12", "23"]
+    monkeypatch.setattr(archiving, "MAX_BYTES", 1)
+    copy_session(str(home / "s-1.jsonl"), "s-9")
+    archiving.archive_copies(url)
+    with open_archive(url) as archive:
+        assert [past.session for past in archive.history()] == ["s-9", "mine"], "the newest stays"
 
 
 def test_old_files_stay_until_a_newer_one_shows_the_time_of_their_disk(home: Path) -> None:

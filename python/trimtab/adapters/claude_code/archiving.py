@@ -22,7 +22,6 @@ from .store import (
     folder,
     note,
     notes_in,
-    read_json,
     session_file,
     take_notes,
     waiting,
@@ -138,9 +137,18 @@ def _name(session: object) -> str:
 
 
 def _retain(archive: SqlArchive) -> None:
-    """Remove what the hooks archived over 30 days ago, and the oldest of it beyond 1 GB; nothing of others."""
+    """Remove what the hooks archived over 30 days ago, and the oldest of it beyond 1 GB; nothing of others.
+
+    Which sessions these are, the archive knows: the hooks' own files may have expired before. What others keep in the
+    archive counts for nothing, and the newest copy stays whatever its size.
+    """
     archive.prune_log(older_than=timedelta(days=MAX_AGE_DAYS), what="hook ")
-    for path in sorted(Path(folder("sessions")).glob("*.json"), key=lambda path: path.stat().st_mtime):
-        if session := read_json(str(path)).get("session_id"):
-            archive.prune(older_than=timedelta(days=MAX_AGE_DAYS), session=session)
-            archive.prune(max_bytes=MAX_BYTES, session=session)
+    for session in archive.sizes(STRATEGY):
+        archive.prune(older_than=timedelta(days=MAX_AGE_DAYS), session=session)
+    sizes = archive.sizes(STRATEGY)
+    held = sum(sizes.values())
+    for number, (session, size) in enumerate(sizes.items(), 1):
+        if held <= MAX_BYTES:
+            break
+        archive.prune(keep=int(number == len(sizes)), session=session)
+        held -= size
