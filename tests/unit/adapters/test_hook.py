@@ -18,9 +18,9 @@ import pytest
 import trimtab
 from support.archives import commit, query
 from trimtab import cli
-from trimtab.adapters.claude_code import archiving
+from trimtab.adapters.claude_code import archiving, events
 from trimtab.adapters.claude_code.given import LIMIT, facts, given
-from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, copy_session, expire
+from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, copy_session, expire, project_file, read_json
 from trimtab.archive import open_archive
 
 RULE = "Never push to the branch release without asking me."
@@ -294,6 +294,18 @@ def test_events_in_parallel_archive_each_session_once(home: Path) -> None:
     until(lambda: len(list((home / "data/claude-code/sessions").glob("*.json"))) == 3)
     with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
         assert [len(archive.history(f"p-{n}")) for n in range(3)] == [1, 1, 1]
+
+
+def test_sessions_that_start_at_once_are_all_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(path: str) -> dict[str, Any]:
+        found = read_json(path)
+        time.sleep(0.02)
+        return found
+
+    monkeypatch.setattr(events, "read_json", slow)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: events.note_session(str(home), f"p-{number}"), range(8)))
+    assert sorted(read_json(project_file(str(home)))["sessions"]) == [f"p-{number}" for number in range(8)]
 
 
 def test_install_is_shown_and_undone_to_the_byte(home: Path) -> None:

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from ..._core import digest
 from ..._home import data_folder
@@ -55,6 +55,26 @@ def write(path: str, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@contextmanager
+def alone_in(place: str) -> Iterator[None]:
+    """Hold the lock of a folder; after a second without it, go on: nobody waits long for a hook."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: the later of two processes wins
+        yield
+        return
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        for _ in range(100):
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read_json(path: str) -> dict[str, Any]:
