@@ -59,8 +59,8 @@ def archive_copies(url: str) -> int:
                 log_receipts(archive)
                 _retain(archive)
             expire()
-    for path, error in failed.items():
-        raise ArchiveError(f"{len(failed):,} copies are not archived, such as {Path(path).name}: {error}") from error
+    for path, why in failed.items():
+        raise ArchiveError(f"{len(failed):,} copies are not archived, such as {Path(path).name}: {why}") from why
     return done
 
 
