@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
 from ..archive import Receipt, Record
+from ..archive.names import takes_ref
 from ..archive.redact import redact_record
 from ..archive.sql.codec import encode
 from ..audit.lists import Lists
@@ -270,6 +271,6 @@ def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str 
     parts = "\0".join(named)
     while True:
         ref = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        if (yield Owner(ref)) in {None, stored.session}:
+        if takes_ref(stored.session, (yield Owner(ref))):
             return ref
         parts += "\0"

@@ -57,14 +57,23 @@ def test_the_list_shows_what_a_person_knows_a_session_by(home: Path) -> None:
     assert listed["bytes"] > 1_000
 
 
+def the_session() -> str:
+    [listed] = json.loads(run("archive", "list", "--json").stdout)["sessions"]
+    return str(listed["session"])
+
+
 def test_the_list_shows_nothing_empty_after_a_repeated_compaction(home: Path) -> None:
-    named = ("--session", "s", "--target-share", "0.5")
-    assert compact("s.json", "o.json", *named) == compact("s.json", "o.json", *named)
+    assert compact("s.json", "o.json") == compact("s.json", "o.json")
     told = run("archive", "list").stdout
     assert "0 compactions" not in told
     assert "1 session, 1 compaction, " in told
-    assert compact("s.json", "o.json") != compact("s.json", "o.json"), "without a name, each is a session"
-    assert "3 sessions, 3 compactions, " in run("archive", "list").stdout
+    assert "removed 1 compactions" in run("archive", "prune", "--forget", the_session()).stdout
+    ref = compact("s.json", "o.json")
+    assert json.loads(run("restore", ref).stdout) == json.loads(Path("s.json").read_text())["messages"]
+    with trimtab.Compactor(CLAUDE, archive=f"sqlite:///{home}/home/archive.db") as cm:
+        messages = plain(40, "a")
+        refs = [session.compact(messages, target_share=0.5).ref for session in (cm.session(), cm.session())]
+    assert len({*refs}) == 2, "of sessions in a program, each has its own"
 
 
 def test_a_short_ref_is_enough_for_every_verb(home: Path) -> None:

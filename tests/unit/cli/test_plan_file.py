@@ -49,15 +49,12 @@ def summary() -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def test_an_unchanged_file_does_what_compact_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_file_does_what_compact_does() -> None:
     written()
     applied = run(*APPLY, "--json")
     assert applied.returncode == 0, applied.stderr
     report = json.loads(applied.stdout)
     assert report["summarizer"] == "given"
-    monkeypatch.setenv(
-        "TRIMTAB_HOME", str(tmp_path / "other")
-    )  # in one archive, each is a session with refs of its own
     done = run("compact", "s.json", "--model", CLAUDE, "--target-share", "0.5", "-o", "direct.json", "--json")
     direct = json.loads(done.stdout)
     assert Path("out.json").read_text() == Path("direct.json").read_text()

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError, ConflictError, SessionError
-from ..names import check_name
+from ..names import check_name, takes_ref
 from ..values import Record, Stored
 from .chain import EVENT, digest_event, link
 from .codec import MIN_CHARS, compress, encode
-from .statements import Database, Dialect, Row, Steps, clean, transaction
+from .statements import MANY, Database, Dialect, Row, Steps, clean, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -216,6 +216,8 @@ def _assign(stored: Stored, record: Record) -> Steps[list[int]]:
 def _committed(ref: str, session: str) -> Steps[int]:
     """Return the version that a stored compaction of the session made; 0 where there is none of this ref.
 
+    Of another command's, whose session has its own list: more than any version.
+
     Raises:
         ConflictError: the ref cannot be this session's any more.
     """
@@ -224,10 +226,10 @@ def _committed(ref: str, session: str) -> Steps[int]:
         " WHERE c.event_id = ?"
     )
     for owner, version, event in (yield query, (ref,)):
-        if owner != session or event is None:
-            whose = "retention removed it" if owner == session else "it is another session's"
+        if event is None or not takes_ref(session, owner):
+            whose = "retention removed it" if event is None else "it is another session's"
             raise ConflictError(f"{ref!r} cannot name a compaction of {session!r} ({whose}): compact again")
-        return int(version)
+        return int(version) if owner == session else MANY
     return 0
 
 
