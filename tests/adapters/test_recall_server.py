@@ -69,6 +69,21 @@ def test_the_current_session_is_searched_and_read(archived: Path, mode: str) -> 
     assert '"content": "nougat' in whole
 
 
+def test_a_message_with_half_a_character_is_found_and_read(archived: Path) -> None:
+    with trimtab.Compactor(CLAUDE, archive=f"sqlite:///{archived}/archive.db") as cm:
+        talk = [{"role": ("user", "assistant")[n % 2], "content": f"truffle \ud83d {n} " * 300} for n in range(20)]
+        cm.session("second").compact(talk, target_share=0.3)
+
+    async def steps(client: Any) -> Any:
+        found = text_of(await client.call_tool("search", {"query": "truffle"}))
+        number = int(found.partition("[")[2].partition("]")[0])
+        return found, text_of(await client.call_tool("fetch", {"id": number}))
+
+    found, whole = ask(archived, steps)
+    assert "truffle \ufffd" in found
+    assert "truffle" in whole
+
+
 def test_nothing_of_another_session_is_to_be_had(archived: Path) -> None:
     async def steps(client: Any) -> Any:
         found = text_of(await client.call_tool("search", {"query": "marzipan"}))

@@ -70,6 +70,10 @@ class Archive(ABC):
         """Return for each ref that the archive knows whether the session may read it."""
         return {}
 
+    def owner(self, ref: str) -> str | None:  # noqa: ARG002
+        """Return the session of a compaction; ``""`` where retention removed it, None where the archive knows none."""
+        return None
+
     def marks(self, session: str) -> list[str]:  # noqa: ARG002
         """Return the marks of the notices and acknowledgements in a session's latest result."""
         return []

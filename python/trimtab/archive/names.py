@@ -8,6 +8,9 @@ UNNAMED = "unnamed-"
 """Beginning of the name of every session without a given one. No caller may give such a name: whoever has no name could
 restore what its owner archived."""
 
+COMMAND = f"{UNNAMED}command-"
+"""Beginning of the names of commands' sessions without a name: such a session ends with its command."""
+
 
 def check_name(name: str) -> str:
     """Return a session's name.
@@ -42,6 +45,20 @@ def given_name(name: str | None) -> str:
         msg = f"a session's name cannot begin with {UNNAMED!r}: sessions without a name have such names"
         raise ValueError(msg)
     return name
+
+
+def command_name() -> str:
+    """Return a new name for the session of one command."""
+    return COMMAND + os.urandom(16).hex()
+
+
+def takes_ref(session: str, owner: str | None) -> bool:
+    """Return whether a session's compaction may have a ref of ``owner``, which is as of ``Archive.owner``.
+
+    One of another session is not its own: it ends when that is forgotten. But nobody goes on with a command's session,
+    and a command that is repeated gives the same list, to the tokens of the ref in it.
+    """
+    return owner is None or owner == session or (session.startswith(COMMAND) and owner.startswith(COMMAND))
 
 
 def is_unnamed(session: str, ref: str) -> bool:

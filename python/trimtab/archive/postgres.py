@@ -110,15 +110,19 @@ class PostgresArchive(SqlArchive):
         connection.execute(f"SET search_path TO {self._schema}; SET lock_timeout = '{TIMEOUT:.0f}s'".encode())
 
     def _migrate(self) -> Steps[None]:
+        [(is_known,)] = yield "SELECT to_regclass(?) IS NOT NULL", (f"{self._schema}.schema_version",)
+        if is_known and not pending("postgres", (yield from _version()), self.location)[1]:
+            return  # a role that may only read and write the tables opens an archive that somebody else made
         yield "SELECT pg_advisory_xact_lock(?)", (MIGRATION_LOCK,)
-        yield f"CREATE SCHEMA IF NOT EXISTS {self._schema}", ()
+        [(is_missing,)] = yield "SELECT to_regnamespace(?) IS NULL", (self._schema,)
+        if is_missing:  # the statement asks for the right to create one even where there is one
+            yield f"CREATE SCHEMA IF NOT EXISTS {self._schema}", ()
         table = (
             "CREATE TABLE IF NOT EXISTS schema_version"
             " (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())"
         )
         yield table, ()
-        [(version,)] = yield "SELECT coalesce(max(version), 0) FROM schema_version", ()
-        for step in pending("postgres", version, self.location)[1]:  # noqa: UP028 - a list takes no answer
+        for step in pending("postgres", (yield from _version()), self.location)[1]:  # noqa: UP028 - a list takes no answer
             yield step
 
     def transact(self, operation: Callable[[], Steps[T]], *, write: bool = True, dry_run: bool = False) -> T:  # noqa: ARG002 - readers do not block here
@@ -153,6 +157,12 @@ class PostgresArchive(SqlArchive):
         self._closed = True
         if self._pid == os.getpid():
             self._pool.close()
+
+
+def _version() -> Steps[int]:
+    """Return the version of the schema; 0 before the first."""
+    [(version,)] = yield "SELECT coalesce(max(version), 0) FROM schema_version", ()
+    return int(version)
 
 
 @lru_cache(maxsize=256)

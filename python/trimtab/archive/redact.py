@@ -23,7 +23,9 @@ _SECRETS = re.compile(
     r"|\bsk-[A-Za-z0-9_-]{20,}"
     r"|\bAIza[A-Za-z0-9_-]{35}"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
+    # A password that holds an @ reaches to the last one.
+    r"|(?<=://)[^\s/@:]*:[^\s/]*(?=@)"
+    r"|(?<=://)[^\s/@:]{16,}(?=@)",
     re.DOTALL,
 )
 """Secrets with a known form: private keys, tokens of well-known services, passwords in URLs."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from .._home import archive_url
 from .._repr import one_line
-from ..errors import ArchiveError
+from ..errors import ArchiveError, SessionError
 from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
 from .originals import full_ref, short_refs, who, words
@@ -24,7 +24,7 @@ from .progress import Progress
 from .terminal import Styled, crop, width_of
 
 if TYPE_CHECKING:
-    from ..archive import ArchivedCompaction, Original, Overview, Receipt, SqlArchive, Totals
+    from ..archive import ArchivedCompaction, Original, Overview, Pruned, Receipt, SqlArchive, Totals
 
 
 DESCRIPTION = "List, search, verify, export or remove the archived originals of compacted sessions."
@@ -227,9 +227,11 @@ def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
     limits = {"older_than": options.older_than, "keep": options.keep, "max_bytes": options.max_size}
     if options.forget is None and all(limit is None for limit in limits.values()):
         raise ValueError("say what to remove: --older-than, --keep, --max-size or --forget")
+    if options.forget is not None and (options.session is not None or any(v is not None for v in limits.values())):
+        raise ValueError("--forget removes all of a session: leave out --older-than, --keep, --max-size and --session")
     with Progress("pruning"):
         if options.forget is not None:
-            removed = archive.forget(options.forget, dry_run=options.dry_run)
+            removed = _forget(archive, options)
         else:
             removed = archive.prune(**limits, session=options.session, dry_run=options.dry_run)
     verb = "would remove" if options.dry_run else "removed"
@@ -240,6 +242,24 @@ def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
             f"removed text is still in {removed.remains}, which another process reads: close it, and prune again"
         )
     return 0
+
+
+def _forget(archive: SqlArchive, options: argparse.Namespace) -> Pruned:
+    """Remove all data of a session; of the default archive, also what the hooks keep of it in files beside that."""
+    from ..adapters.claude_code.archiving import log_receipts
+    from ..adapters.claude_code.store import files_of, forget_files
+    from ..archive.values import Pruned
+
+    files = [] if options.archive else files_of(options.forget)
+    if not options.archive and not options.dry_run:
+        log_receipts(archive)  # else the next run of a hook would write entries of the session again
+        forget_files(options.forget)
+    try:
+        return archive.forget(options.forget, dry_run=options.dry_run)
+    except SessionError:
+        if not files:
+            raise
+        return Pruned((), 0, 0)
 
 
 def _age(text: str) -> timedelta:

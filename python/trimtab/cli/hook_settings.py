@@ -193,9 +193,11 @@ def _edit(file: _File, edit: Callable[[dict[str, Any], Path], dict[str, Any]], *
     kept = read_json(str(file.kept))
     found = _parsed(file.before, file.path)
     made = edit(found, file.path)
-    if not installs and kept.get("after") == file.before:
-        first = kept.get("before")
-        file.after = first if isinstance(first, str) else None
+    first = kept["before"] if isinstance(kept.get("before"), str) else None
+    before = _parsed(first, file.path)
+    # Somebody may have changed the settings between two installs: what was there before the second has our entries.
+    if not installs and kept.get("after") == file.before and edit(before, file.path) == before:
+        file.after = first
     elif file.before is None or made != found:
         file.after = _json(made)
 

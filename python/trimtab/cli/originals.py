@@ -9,24 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from .._core import ENVELOPE
 from .._repr import one_line
 from ..archive.names import given_name, may_read
 from ..archive.sql.codec import texts_in
 from ..errors import ArchiveError
+from ..messages.shapes import only_text
 from .input import model_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ..archive import Changes, SqlArchive
     from ..messages.types import Transcript
 
 _NAMED = re.compile(r"(?:\bref=\\?\"?|\brestore |\bref\\?\"?: \\?\"?)([0-9a-f]{20})(?![0-9a-f])")
 """A ref in a summary's envelope or in a notice, in a message's JSON."""
-
-MAX_PLACED = 4
-"""Messages that a compaction adds at most: a question, a summary, its acknowledgement, and one between two turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,8 @@ def first_list(archive: SqlArchive, ref: str, session: str | None) -> tuple[list
     undone = [ref]
     while before := _before(archive, undone, originals, session):
         originals = archive.load(before, session=session)
-        begins = _length(originals, archive.changes(before), messages)
+        changes = archive.changes(before)
+        begins = _length(originals, changes, messages, _placed(archive, changes))
         if begins is None:
             raise ArchiveError(
                 f"the list of {undone[-1]} does not begin with what {before} left\n"
@@ -109,24 +109,47 @@ def _before(archive: SqlArchive, undone: list[str], originals: Sequence[Any], se
     return ""
 
 
-def _length(originals: Sequence[Any], changes: Changes, messages: Sequence[Any]) -> int | None:
+def _placed(archive: SqlArchive, changes: Changes) -> Callable[[Any], bool]:
+    """Return a function that tells whether a compaction may have put a message into its list."""
+    from ..compaction.apply import GAP
+    from ..planning.stages.template import Place
+    from ..policies import POLICIES
+
+    places = [Place(), *(policy.place for policy in POLICIES.values())]
+    beside = {GAP, *(place.ack for place in places), *(place.question for place in places)} - {""}
+    envelopes = (f'{ENVELOPE}ref="{changes.ref}"', f"{ENVELOPE}{changes.ref} ")
+    past = archive.history(changes.session, limit=None)
+    notices = [edit.get("notice") for edit in json.loads(changes.plan or "{}").get("edits", ())]
+    said = tuple(filter(None, [*notices, *(each.summary for each in past if each.ref == changes.ref)]))
+
+    def placed(message: Any) -> bool:
+        text = only_text(message) or ""
+        return text in beside or text.startswith(envelopes) or text.endswith(said)  # behind a policy's prefix
+
+    return placed
+
+
+def _length(
+    originals: Sequence[Any], changes: Changes, messages: Sequence[Any], placed: Callable[[Any], bool]
+) -> int | None:
     """Return how many messages of a list are what a compaction left of its originals; None if it was changed since.
 
-    The messages that stayed are found in their order; those that were changed behind the last of them follow.
+    The messages that stayed are found in their order. Between two of them are those that were changed, and what the
+    compaction put there; behind the last of them, the other changed ones.
     """
-    at = 0
-    for position in changes.kept:
-        while at < len(messages) and messages[at] != originals[position]:
-            at += 1
-        if at == len(messages):
-            return None
-        at += 1
-    last = changes.kept[-1] if changes.kept else -1
     found = fate(changes, len(originals))
+    at, last = 0, -1
+    for position in changes.kept:
+        others = sum(last < each < position for each in found.changed)
+        while at < len(messages) and messages[at] != originals[position]:
+            others -= not placed(messages[at])
+            at += 1
+        if at == len(messages) or others < 0:
+            return None
+        at, last = at + 1, position
     behind = sum(position > last for position in found.changed)
-    placed = bool(found.left) and found.left[0] > last  # the summary stands where the first that left stood
-    others = at - len(changes.kept) - (len(found.changed) - behind)
-    return None if others > MAX_PLACED else min(at + behind + placed, len(messages))
+    summarized = bool(found.left) and found.left[0] > last  # the summary stands where the first that left stood
+    return min(at + behind + summarized, len(messages))
 
 
 SHORTEST = 8

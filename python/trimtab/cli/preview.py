@@ -50,6 +50,10 @@ class Preview(SqliteArchive):
         """Return for each ref that the default archive knows whether the session may read it."""
         return self.known.recognize(refs, session) if self.known else {}
 
+    def owner(self, ref: str) -> str | None:
+        """Return the session of a compaction in the default archive."""
+        return self.known.owner(ref) if self.known else None
+
 
 @dataclass(frozen=True, slots=True)
 class Previewed:

@@ -36,8 +36,14 @@ def learn(cm: Compactor | Session, options: argparse.Namespace, found: Transcrip
 
 def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -> Compactor:
     """Return a Compactor for a transcript that has learned from its usage; ``settings`` may replace the policy."""
+    from ..archive.names import command_name
     from ..events import UsageIgnored
     from ..session.compactor import Compactor
+
+    class OfCommand(Compactor):
+        """A Compactor whose session without a name is a command's."""
+
+        _new_name = staticmethod(command_name)
 
     doubts: list[str] = []
 
@@ -50,7 +56,7 @@ def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -
         print_note(f"{where_of(options)}no model is named: counted for {model} (choose another with --model)")
     settings = {"policy": getattr(options, "policy", "default"), "listeners": (listen,), **settings}
     tag = getattr(options, "keep_tag", None)
-    cm = Compactor(model, provider=found.provider, window=options.window, keep_tag=tag, **settings)
+    cm = OfCommand(model, provider=found.provider, window=options.window, keep_tag=tag, **settings)
     learn(cm, options, found)
     if doubts:
         many = f"{len(doubts):,} billed calls in the file are ignored; the last"

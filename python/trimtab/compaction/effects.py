@@ -54,6 +54,17 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """Ask whose a ref is; the answer is that of ``Archive.owner``.
+
+    Attributes:
+        ref: the name of a compaction.
+    """
+
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class Originals:
     """Load what summaries stand for; the answer is their originals, oldest first, and the session's pinned texts.
 
@@ -157,7 +168,9 @@ class Long:
     """Announce that the next steps take long; the answer is None. In an event loop they run in a thread."""
 
 
-Effect: TypeAlias = Review | Count | Store | Originals | Write | WriteAll | Commit | Note | Start | Wait | Long | Event
+Effect: TypeAlias = (
+    Review | Count | Store | Owner | Originals | Write | WriteAll | Commit | Note | Start | Wait | Long | Event
+)
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Effect, Any, T]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
 from ..archive import Receipt, Record
+from ..archive.names import takes_ref
 from ..archive.redact import redact_record
 from ..archive.sql.codec import encode
 from ..audit.lists import Lists
@@ -19,7 +20,7 @@ from ..events import Compacted, Refused, told
 from ..hooks import HOOK, Given, Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, UNREACHED, USELESS
-from .effects import Commit, Note, Store
+from .effects import Commit, Note, Owner, Store
 from .given import check, check_fit
 from .kept_spans import leaving
 from .rebuild import rebuilt
@@ -99,8 +100,8 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
 
 def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
     """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
-    done = _done(request, outcome, ref_of(request, stored, outcome.plan, outcome.text))
-    done = _filled(request, outcome, stored, done)
+    done = _done(request, outcome, (yield from ref_of(request, stored, outcome.plan, outcome.text)))
+    done = yield from _filled(request, outcome, stored, done)
     check_fit(request, done)
     if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
@@ -143,14 +144,17 @@ def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[
     )
 
 
-def _filled(request: CompactionRequest, outcome: Outcome, stored: Stored, done: Compaction[Any]) -> Compaction[Any]:
+def _filled(
+    request: CompactionRequest, outcome: Outcome, stored: Stored, done: Compaction[Any]
+) -> Flow[Compaction[Any]]:
     """Return the compaction with more of the results, where its list has fewer tokens than its target."""
     over = 0
     for _ in range(TRIES):
         fuller = request.fuller(done.plan, done.tokens_after + over)
         if fuller is None:
             return done
-        full = _done(request, replace(outcome, plan=fuller), ref_of(request, stored, fuller, outcome.text))
+        ref = yield from ref_of(request, stored, fuller, outcome.text)
+        full = _done(request, replace(outcome, plan=fuller), ref)
         over = full.tokens_after - fuller.target
         if over <= 0:
             return full
@@ -252,11 +256,12 @@ def _live(request: CompactionRequest, done: Compaction[Any]) -> tuple[str, ...]:
     return tuple([one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays)])
 
 
-def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> str:
+def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> Flow[str]:
     """Return the name of this compaction: a digest of a named session, the originals, the edits and the summary.
 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was
     printed and applied later gives the list that it promised: a name stands in each placeholder, and has tokens.
+    Another name is taken where that one restores nothing any more, or another session's list.
     """
     named = [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided()]
     named.append(summary or "")
@@ -264,4 +269,8 @@ def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str 
         spans = leaving(request.kept_spans, plan.zone(), request.fillers)
         named += [f"{span.message} {span.text}" for span in spans]
     parts = "\0".join(named)
-    return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+    while True:
+        ref = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+        if takes_ref(stored.session, (yield Owner(ref))):
+            return ref
+        parts += "\0"

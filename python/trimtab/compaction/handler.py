@@ -14,7 +14,7 @@ from ..hooks import Review
 from ..summarize import open_summarizer
 from ..summarize.drive import in_thread, result
 from ..summarize.write import awrite, awrite_all, write, write_all
-from .effects import Commit, Count, Long, Note, Originals, Start, Store, Wait, Write, WriteAll
+from .effects import Commit, Count, Long, Note, Originals, Owner, Start, Store, Wait, Write, WriteAll
 
 if TYPE_CHECKING:
     from ..archive import Receipt
@@ -53,6 +53,8 @@ class EffectHandler:
                 return _answered(effect.ask())
             case Store(messages, session):
                 return self.archive.open().store(messages, session), monotonic()
+            case Owner(ref):
+                return self.archive.open().owner(ref)
             case Originals(refs, session):
                 return originals(self.archive.open(), refs, session)
             case Commit(stored):
@@ -85,7 +87,7 @@ class EffectHandler:
                 return await awrite(ask, self.writer(fallback), limits=self.limits(effect))
             case WriteAll(asks, fallback):
                 return await awrite_all(asks, self.writer(fallback), AT_ONCE)
-            case Store() | Originals() | Commit() | Note():
+            case Store() | Owner() | Originals() | Commit() | Note():
                 return result(await in_thread(lambda: self.answer(effect)))
             case Start(run):
                 import asyncio  # noqa: PLC0415

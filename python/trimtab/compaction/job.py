@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..hooks import Review
 from ..summarize.drive import AwaitableError, result
 from ..summarize.write import on_thread, write, write_all
-from .effects import Commit, Originals, Store, Write, WriteAll
+from .effects import Commit, Originals, Owner, Store, Write, WriteAll
 from .flow import compaction
 from .handler import AT_ONCE
 
@@ -134,7 +134,7 @@ class Job:
                 return write(ask, handler.writer(fallback), self._calls, limits=handler.limits(effect))
             case WriteAll(asks, fallback):
                 return write_all(asks, handler.writer(fallback), AT_ONCE, self._calls)
-            case Store() | Originals():
+            case Store() | Owner() | Originals():
                 return handler.answer(effect)
             case Review():
                 raise AssertionError("the hook is asked before the job starts")

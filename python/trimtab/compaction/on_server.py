@@ -118,4 +118,4 @@ def archived(request: CompactionRequest, plan: Plan) -> Flow[Archived | str]:
             return f"{REFUSED}{verdict.refuse}"
         request = with_verdict(request, verdict)
     stored, since = yield Store(request.stored, request.settings.session)
-    return Archived(request, plan, stored, since, ref_of(request, stored, plan, None))
+    return Archived(request, plan, stored, since, (yield from ref_of(request, stored, plan, None)))

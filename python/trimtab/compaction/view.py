@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
+from ..messages.usage import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -44,7 +45,7 @@ class View:
             ValueError: one of them cannot be that of a result.
         """
         texts, sizes = (self.ref, self.digest, self.result), (self.length, self.made)
-        whole = all(isinstance(text, str) for text in texts) and all(type(n) is int and n >= 0 for n in sizes)
+        whole = all(isinstance(text, str) for text in texts) and all(type(n) is int and 0 <= n <= MOST for n in sizes)
         if not whole or not isinstance(self.parts, list) or not self._are_parts():
             raise ValueError("no result of a compaction: a digest, a position or a message is missing")
 
@@ -58,7 +59,7 @@ class View:
                     continue
                 case {"of": int(place), "key": "content" | "parts", "blocks": [*blocks]} if 0 <= place < self.length:
                     for block in blocks:
-                        if not isinstance(block, dict | str) and (type(block) is not int or block < 0):
+                        if not isinstance(block, dict | str) and (type(block) is not int or not 0 <= block <= MOST):
                             return False
                 case _:
                     return False

@@ -234,7 +234,7 @@ def _is_whole(block: Any) -> bool:
         return True
     try:
         json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

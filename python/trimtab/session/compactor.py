@@ -167,7 +167,7 @@ class Compactor:
             knobs={name: value for name, value in knobs.items() if value is not None},
             writer=writer,
             summarizer=name,
-            session=given_name(None),
+            session=self._new_name(),
             exclusive=False,
             redact=redact,
             clock=clock,
@@ -183,6 +183,11 @@ class Compactor:
         self._archive, self._stated = Opener(archive), Stated()
         self._handler = EffectHandler(self._archive, writer, pre_compact or noop, Listeners(listeners))
         self._session = Session(Memory(settings, self._handler, stated=self._stated), self._awaits)
+
+    @staticmethod
+    def _new_name() -> str:
+        """Return the name of the Compactor's own session."""
+        return given_name(None)
 
     def session(self, id: str | None = None, state: Mapping[str, Any] | None = None) -> Session:
         """Return a session: one conversation, with the settings and the archive of this Compactor.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..archive import Record
@@ -51,11 +52,10 @@ def _place(memory: Memory, message: Message) -> tuple[str, bool]:
     parts = "\0".join(["ingest", session if memory.settings.exclusive else "", digest])
     while True:
         ref = hashlib.sha256(parts.encode()).hexdigest()[:20]
-        try:
-            if archive.load(ref, session=session) == [message]:
-                return ref, True
-        except ArchiveError:
-            pass
-        if not archive.recognize([ref], session):
-            return ref, False
-        parts += "\0"  # retention removed the output: its ref restores nothing any more
+        owner, held = archive.owner(ref), None
+        if owner in {None, session}:
+            with suppress(ArchiveError):
+                held = archive.load(ref, session=session)
+        if held == [message] or owner is None:
+            return ref, held is not None
+        parts += "\0"  # it restores nothing any more, or another session's output, which may be forgotten with that

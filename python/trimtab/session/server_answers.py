@@ -249,4 +249,4 @@ def _archived_anyhow(memory: Memory, request: CompactionRequest) -> Flow[Archive
     plan = Plan((), total, total, total, "the server has compacted", *about, keep_tag=memory.policy.keep_tag)
     with memory.alone():
         stored, since = yield Store(request.stored, memory.settings.session)
-    return Archived(request, plan, stored, since, ref_of(request, stored, plan, "put back"))
+    return Archived(request, plan, stored, since, (yield from ref_of(request, stored, plan, "put back")))

@@ -16,8 +16,11 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.archives import commit, query
+from trimtab import cli
+from trimtab.adapters.claude_code import archiving, events
 from trimtab.adapters.claude_code.given import LIMIT, facts, given
-from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, expire
+from trimtab.adapters.claude_code.store import MAX_AGE_DAYS, copy_session, expire, project_file, read_json
 from trimtab.archive import open_archive
 
 RULE = "Never push to the branch release without asking me."
@@ -144,11 +147,44 @@ def test_after_a_compaction_pins_rules_and_open_tasks_come_back(home: Path) -> N
 
 
 def test_a_copy_that_still_waits_is_given_back_too(home: Path) -> None:
-    from trimtab.adapters.claude_code.store import copy_session
-
     copy_session(str(home / "s-1.jsonl"), "s-1")
     done = hook("session-start", event={"session_id": "s-1", "source": "compact"})
     assert RULE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_session_with_a_deeply_nested_line_is_archived_like_any_other(home: Path) -> None:
+    deep = f'{{"type":"user","uuid":"u10","parentUuid":"u9","toolUseResult":{"[" * 2_000}{"]" * 2_000},'
+    with (home / "s-1.jsonl").open("a") as file:
+        file.write(f'{deep}"message":{{"role":"user","content":"hi"}}}}\n')
+    copy_session(str(home / "s-1.jsonl"), "s-1")
+    assert hook("archive").stdout == b"archived 1 sessions\n"
+    with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
+        assert [hit.session for hit in archive.search("marzipan")] == ["s-1"]
+    done = hook("session-start", event={"session_id": "s-1", "source": "compact"})
+    assert RULE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    (home / "data/claude-code/sessions/s-1.json").write_text("[" * 100_000)
+    assert hook("session-start", event={"session_id": "s-1", "source": "compact"}).stderr == b""
+
+
+def test_a_copy_that_cannot_be_stored_stays_and_stops_no_other(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for session in ("s-1", "s-2", "s-3"):
+        copy_session(str(home / "s-1.jsonl"), session)
+
+    def failing(found: Any) -> Any:
+        if calls.append(found) or len(calls) == 2:
+            raise RuntimeError("no room")
+        return facts(found)
+
+    calls: list[Any] = []
+    monkeypatch.setattr(archiving, "facts", failing)
+    with pytest.raises(trimtab.ArchiveError, match=r"1 copies are not archived, such as .*s-2.jsonl: no room"):
+        archiving.archive_copies(f"sqlite:///{home}/data/archive.db")
+    assert [path.name.split(".")[1] for path in (home / "data/claude-code/waiting").iterdir()] == ["s-2"]
+    with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
+        assert [(told.outcome, told.why) for told in archive.log("s-2") if told.what == "hook archive"] == [
+            ("failed", "RuntimeError")
+        ]
+    assert archiving.archive_copies(f"sqlite:///{home}/data/archive.db") == 1
 
 
 def test_a_large_output_is_shortened_in_its_own_shape(home: Path) -> None:
@@ -170,6 +206,34 @@ def test_a_large_output_is_shortened_in_its_own_shape(home: Path) -> None:
     ):
         done = hook("post-tool-use", "--truncate", "500", event={**event, "tool_name": name, "tool_response": response})
         assert (done.returncode, done.stdout) == (0, b""), name
+
+
+def test_a_forgotten_session_is_in_no_file_of_the_hooks(home: Path) -> None:
+    output = {"session_id": "s-1", "tool_name": "Bash", "tool_use_id": "t1", "tool_response": {"stdout": RULE * 900}}
+    assert hook("post-tool-use", "--truncate", "100", event=output).stdout
+    for session in ("s-1", "s-10"):
+        copy_session(str(home / "s-1.jsonl"), session)
+        assert hook("archive").returncode == 0
+        copy_session(str(home / "s-1.jsonl"), session)
+    data = home / "data/claude-code"
+    (data / "waiting/1.s-1.jsonl.7.part").write_text(RULE)
+    (data / "sessions/s-1.json.7.8.part").write_text(RULE)
+
+    def left() -> list[str]:
+        return sorted(path.name for path in data.rglob("*") if path.is_file() and RULE in path.read_text())
+
+    before = left()
+    assert cli.main(["archive", "prune", "--forget", "s-1", "--dry-run"]) == 0
+    assert left() == before
+    assert cli.main(["archive", "prune", "--forget", "s-1"]) == 0
+    assert [name for name in left() if "s-10" not in name] == []
+    assert len(left()) == 2
+    assert not hook("session-start", event={"session_id": "s-1", "source": "compact"}).stdout
+    copy_session(str(home / "s-1.jsonl"), "s-2")
+    assert cli.main(["archive", "prune", "--forget", "s-2"]) == 0, "it is not in the archive yet"
+    assert cli.main(["archive", "prune", "--forget", "s-2", "--archive", f"sqlite:///{home}/data/archive.db"]) == 74
+    with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
+        assert [told.what for told in archive.log("s-1")] == ["hook session-start"], "of after that"
 
 
 def test_damaged_input_is_no_refusal(home: Path) -> None:
@@ -232,6 +296,18 @@ def test_events_in_parallel_archive_each_session_once(home: Path) -> None:
         assert [len(archive.history(f"p-{n}")) for n in range(3)] == [1, 1, 1]
 
 
+def test_sessions_that_start_at_once_are_all_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(path: str) -> dict[str, Any]:
+        found = read_json(path)
+        time.sleep(0.02)
+        return found
+
+    monkeypatch.setattr(events, "read_json", slow)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: events.note_session(str(home), f"p-{number}"), range(8)))
+    assert sorted(read_json(project_file(str(home)))["sessions"]) == [f"p-{number}" for number in range(8)]
+
+
 def test_install_is_shown_and_undone_to_the_byte(home: Path) -> None:
     settings = Path(".claude/settings.local.json")
     settings.parent.mkdir()
@@ -269,6 +345,25 @@ def test_uninstall_after_a_change_takes_out_its_own_entries_alone(home: Path) ->
     assert json.loads(settings.read_text()) == {
         "hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
+
+
+def test_uninstall_after_a_change_between_two_installs_leaves_no_entry(home: Path) -> None:
+    settings, servers = Path(".claude/settings.local.json"), Path(".mcp.json")
+    settings.parent.mkdir()
+    settings.write_text('{"model": "opus"}')
+    hook("install", "--yes", "--mcp", raw=b"")
+    for path, name in ((settings, "hooks"), (servers, "mcpServers")):
+        made = json.loads(path.read_text())
+        made["mine"] = 1
+        made[name] = dict(reversed(made[name].items()))
+        path.write_text(json.dumps(made))
+    command = json.loads(servers.read_text())["mcpServers"]["trimtab"]["command"]
+    servers.write_text(servers.read_text().replace(command, "/an/older/python"))
+    hook("install", "--yes", "--mcp", "--truncate", "2k", raw=b"")
+    assert "/an/older/python" not in servers.read_text()
+    hook("uninstall", "--yes", raw=b"")
+    assert json.loads(settings.read_text()) == {"model": "opus", "mine": 1}
+    assert json.loads(servers.read_text()) == {"mine": 1}
 
 
 def test_uninstall_of_new_settings_removes_them_and_invalid_ones_stay(home: Path) -> None:
@@ -402,6 +497,47 @@ def test_old_files_of_the_hooks_expire(home: Path) -> None:
     assert kept.exists()
     expire(written + (MAX_AGE_DAYS + 1) * 86_400)
     assert not kept.exists()
+
+
+def test_what_the_hooks_archived_expires_though_their_files_did_before(home: Path) -> None:
+    url = f"sqlite:///{home}/data/archive.db"
+    with open_archive(url) as archive:
+        commit(archive, "mine", [{"role": "user", "content": "mine"}], "mine")
+    copy_session(str(home / "s-1.jsonl"), "s-1")
+    archiving.archive_copies(url)
+    with open_archive(url) as archive:
+        for change in ("compaction_events SET created_at", "message_archive SET archived_at"):
+            query(archive, f"UPDATE {change} = '2026-01-01T00:00:00.000000Z'")
+    (home / "data/claude-code/sessions/s-1.json").unlink()
+    copy_session(str(home / "s-1.jsonl"), "s-2")
+    archiving.archive_copies(url)
+    with open_archive(url) as archive:
+        assert sorted(past.session for past in archive.history()) == ["mine", "s-2"]
+
+
+def test_of_a_large_archive_only_the_hooks_own_sessions_count(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archiving, "MAX_BYTES", 4_000)
+    url = f"sqlite:///{home}/data/archive.db"
+    with open_archive(url) as archive:
+        commit(archive, "mine", [{"role": "user", "content": f"{n} {'word ' * 90}"} for n in range(40)], "mine")
+    left = []
+    for number in range(4):
+        lines = [
+            {**line, "message": {**line["message"], "content": f"{number} {line['uuid']}" + "x" * 150}}
+            for line in SESSION
+        ]
+        (home / "s-1.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        copy_session(str(home / "s-1.jsonl"), f"s-{number}")
+        archiving.archive_copies(url)
+        with open_archive(url) as archive:
+            left.append("".join(sorted(past.session[-1] for past in archive.history() if past.session != "mine")))
+            assert archive.history("mine")
+    assert left == ["0", "01", "12", "23"]
+    monkeypatch.setattr(archiving, "MAX_BYTES", 1)
+    copy_session(str(home / "s-1.jsonl"), "s-9")
+    archiving.archive_copies(url)
+    with open_archive(url) as archive:
+        assert [past.session for past in archive.history()] == ["s-9", "mine"], "the newest stays"
 
 
 def test_old_files_stay_until_a_newer_one_shows_the_time_of_their_disk(home: Path) -> None:

@@ -362,6 +362,16 @@ def test_prune_removes_by_number_and_by_size(archive: SqlArchive) -> None:
     assert archive.verify() == []
 
 
+def test_sizes_are_those_of_the_sessions_with_that_strategy_the_oldest_first(archive: SqlArchive) -> None:
+    one, two = said("one"), said("two more words")
+    for ref, messages, session in (("r1", [one, one], "b"), ("r2", [one, two], "a"), ("r3", [two], "other")):
+        commit(archive, ref, messages, session, strategy="hybrid" if session == "other" else "copy")
+    commit(archive, "r4", [two], "b")
+    sizes = [len(json.dumps(message)) for message in (one, two)]
+    assert [*archive.sizes("copy").items()] == [("b", sum(sizes)), ("a", sum(sizes))]
+    assert archive.sizes("none") == {}
+
+
 def test_forget_removes_all_of_a_session_and_nothing_of_others(archive: SqlArchive) -> None:
     commit(archive, "r1", [said("shared"), said("secretword of s")], summary="about s", live=("r1",))
     commit(archive, "r2", [said("shared"), said("word of t")], session="t")

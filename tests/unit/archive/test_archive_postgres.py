@@ -115,6 +115,29 @@ def test_a_newer_schema_and_a_closed_archive_raise(postgres: Server) -> None:
         newer.history()
 
 
+def test_who_may_not_create_a_schema_opens_one_that_is_there(postgres: Server) -> None:
+    with PostgresArchive(postgres.url, schema="made") as archive:
+        commit(archive, "r1", [said("one")])
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        for statement in (
+            "CREATE ROLE app LOGIN",
+            "GRANT USAGE ON SCHEMA made TO app",
+            "GRANT ALL ON ALL TABLES IN SCHEMA made TO app",
+            "GRANT ALL ON ALL SEQUENCES IN SCHEMA made TO app",
+            "CREATE SCHEMA own AUTHORIZATION app",
+        ):
+            connection.execute(statement)
+    as_app = postgres.url.replace("user=tester", "user=app")
+    for schema in ("made", "own"):
+        with PostgresArchive(as_app, schema=schema) as archive:
+            commit(archive, "r2", [said("two")])
+            assert archive.load("r2") == [said("two")]
+    with PostgresArchive(f"{postgres.url}&options=-cdefault_transaction_read_only%3Don", schema="made") as archive:
+        assert archive.load("r1") == [said("one")]
+    with pytest.raises(trimtab.ArchiveError, match="permission denied"):
+        PostgresArchive(as_app, schema="another")
+
+
 def test_a_schema_of_the_previous_version_is_migrated_and_searchable(postgres: Server) -> None:
     with psycopg.connect(postgres.url, autocommit=True) as db:
         db.execute("CREATE SCHEMA before")

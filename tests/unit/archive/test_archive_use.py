@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from support.archives import KINDS, commit, opened, said
+from support.archives import KINDS, commit, opened, query, said
 from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import Archive, Recall, SqliteArchive, open_archive
@@ -135,6 +135,72 @@ def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_
     assert len(other.history()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "policy", "keep"), [("s", "default", 1), ("s", "drop", 0), (None, "default", 1), (None, "drop", 0)]
+)
+def test_a_list_whose_compaction_retention_removed_is_archived_anew(
+    tmp_path: Path, name: str | None, policy: str, keep: int
+) -> None:
+    first, url = talk(), f"sqlite:///{tmp_path / 'a.db'}"
+    second = [{**message, "content": f"other {message['content']}"} for message in first]
+    with trimtab.Compactor(MODEL, policy=policy, archive=url) as shared:
+        session = shared.session(name)
+        old = session.compact(first, target_share=0.3)
+        session.compact(second, target_share=0.3)
+        assert old.ref in shared.archive.prune(keep=keep).events
+        again = [session.compact(first, target_share=0.3)]
+        again.append(session.compact(first, target_share=0.3))
+        assert again[0].ref == again[1].ref != old.ref
+        assert session.restore(again[0].ref) == first
+        assert session.history()[0].ref == again[0].ref
+        assert shared.archive.verify() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_list_that_is_compacted_again_is_the_sessions_latest(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    archive = opened(kind, tmp_path, request.getfixturevalue("postgres").url if kind == "postgres" else None)
+    session, first = trimtab.Compactor(MODEL, archive=archive).session("s"), talk()
+    done = session.compact(first, target_share=0.3)
+    session.compact([{**message, "content": f"other {message['content']}"} for message in first], target_share=0.3)
+    assert session.compact(first, target_share=0.3).ref == done.ref
+    assert query(archive, "SELECT event_id FROM summaries") == query(archive, "SELECT event_id FROM views")
+    assert archive.prune(keep=1).events == (), "the older one stands in the latest list"
+    assert session.restore(done.ref) == first
+    archive.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_sessions_without_a_name_own_what_each_compacted(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    archive = opened(kind, tmp_path, request.getfixturevalue("postgres").url if kind == "postgres" else None)
+    shared, messages = trimtab.Compactor(MODEL, policy="sven", archive=archive), [*talk(), said("a flag-7")]
+    one, other = shared.session(), shared.session()
+    log = "".join(f"line {n} zebra{n}\n" for n in range(20_000))
+    done = [each.compact(messages, target_share=0.3) for each in (one, other)]
+    outputs = [each.ingest("shell", log) for each in (one, other)]
+    assert outputs[1] != outputs[0] == one.ingest("shell", log)
+    assert outputs[1] == other.ingest("shell", log)
+    archive.forget(one.history()[0].session)
+    assert other.restore(done[1].ref) == messages
+    assert [past.strategy for past in other.history()] == ["ingest", done[1].strategy]
+    assert "flag-7" in other.recall_tool()({"query": "flag 7"})
+    assert "zebra77" in other.recall_tool()({"query": "zebra77"})
+    archive.close()
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_ref_that_is_no_sessions_any_more_takes_no_commit(tmp_path: Path, removed: bool) -> None:
+    with SqliteArchive(tmp_path / "a.db") as archive:
+        commit(archive, "r", [said("one")])
+        if removed:
+            archive.prune(keep=0)
+        with pytest.raises(trimtab.ConflictError, match="compact again"):
+            commit(archive, "r", [said("one")], "s" if removed else "other")
+
+
 def test_redacted_text_is_neither_stored_nor_summarized(tmp_path: Path) -> None:
     asked = []
 
@@ -173,6 +239,20 @@ def test_redacted_text_is_neither_stored_nor_summarized(tmp_path: Path) -> None:
 )
 def test_secrets_of_a_known_form_are_redacted(secret: str) -> None:
     assert secrets(f"before {secret} after") == "before [REDACTED] after"
+
+
+@pytest.mark.parametrize(
+    ("url", "redacted"),
+    [
+        ("redis://:hunter2@cache:6379/0", "redis://[REDACTED]@cache:6379/0"),
+        ("postgres://me:p@ss-word@db/x", "postgres://[REDACTED]@db/x"),
+        ("amqp://u:p:q@h and mail@h", "amqp://[REDACTED]@h and mail@h"),
+        ("https://oauth-token-of-24-chars@host/x", "https://[REDACTED]@host/x"),
+        ("https://me@host/x", "https://me@host/x"),
+    ],
+)
+def test_a_password_in_a_url_is_redacted_as_a_whole(url: str, redacted: str) -> None:
+    assert secrets(url) == redacted == secrets(redacted)
 
 
 def test_a_text_without_secrets_is_unchanged() -> None:
@@ -253,6 +333,8 @@ def test_archive_prune_removes_only_what_the_options_name(home: Path, capsys: py
     assert "--older-than, --keep, --max-size or --forget" in _error(capsys, "prune", code=64)
     _error(capsys, "prune", "--older-than", "soon", code=64)
     _error(capsys, "prune", "--max-size", "big", code=64)
+    for limit in (("--keep", "9"), ("--older-than", "90d"), ("--max-size", "1GB"), ("--session", "play")):
+        assert "--forget removes all" in _error(capsys, "prune", "--forget", "work", *limit, code=64)
     assert told(capsys, "prune", "--keep", "0", "--dry-run") == "would remove 1 compactions, 1 messages (47 bytes)\n"
     assert told(capsys, "prune", "--older-than", "1d", "--max-size", "1GB").startswith("removed 0 compactions")
     gone = json.loads(told(capsys, "prune", "--keep", "0", "--json"))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import trimtab
 from support.command import run
+from support.models import CLAUDE, GPT_SPLIT
 from support.transcripts import transcript
-from trimtab.cli.originals import short_refs
+from trimtab.cli.originals import first_list, short_refs
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 
@@ -55,11 +57,23 @@ def test_the_list_shows_what_a_person_knows_a_session_by(home: Path) -> None:
     assert listed["bytes"] > 1_000
 
 
+def the_session() -> str:
+    [listed] = json.loads(run("archive", "list", "--json").stdout)["sessions"]
+    return str(listed["session"])
+
+
 def test_the_list_shows_nothing_empty_after_a_repeated_compaction(home: Path) -> None:
     assert compact("s.json", "o.json") == compact("s.json", "o.json")
     told = run("archive", "list").stdout
     assert "0 compactions" not in told
     assert "1 session, 1 compaction, " in told
+    assert "removed 1 compactions" in run("archive", "prune", "--forget", the_session()).stdout
+    ref = compact("s.json", "o.json")
+    assert json.loads(run("restore", ref).stdout) == json.loads(Path("s.json").read_text())["messages"]
+    with trimtab.Compactor(CLAUDE, archive=f"sqlite:///{home}/home/archive.db") as cm:
+        messages = plain(40, "a")
+        refs = [session.compact(messages, target_share=0.5).ref for session in (cm.session(), cm.session())]
+    assert len({*refs}) == 2, "of sessions in a program, each has its own"
 
 
 def test_a_short_ref_is_enough_for_every_verb(home: Path) -> None:
@@ -150,6 +164,35 @@ def test_restore_all_refuses_a_list_that_was_changed_between_two_compactions(hom
     done = run("restore", "--all", second, "--session", "s")
     assert done.returncode == 74
     assert f"restore {first} and {second} each by its own ref" in done.stderr
+
+
+def plain(many: int, tag: str) -> list[dict[str, Any]]:
+    return [{"role": ("user", "assistant")[n % 2], "content": f"{tag} {n}: {'word ' * 60}"} for n in range(many)]
+
+
+def test_going_back_refuses_a_list_into_which_messages_were_put() -> None:
+    session = trimtab.Compactor(CLAUDE).session("s")
+    one = session.compact(plain(60, "a"), target_share=0.3)
+    put = [{"role": "user", "content": "the door's code is 4711"}, {"role": "assistant", "content": "noted"}]
+    for at in (len(one.messages) - 4, 1):
+        two = session.compact([*one.messages[:at], *put, *one.messages[at:], *plain(40, "b")], target_share=0.2)
+        with pytest.raises(trimtab.ArchiveError, match="changed in between"):
+            first_list(session.archive, two.ref, "s")
+
+
+@pytest.mark.parametrize("model", [CLAUDE, GPT_SPLIT])
+@pytest.mark.parametrize("policy", trimtab.policies.POLICIES)
+def test_going_back_finds_a_list_with_scattered_pins(policy: str, model: str) -> None:
+    session, first, later = trimtab.Compactor(model, policy=policy).session("s"), plain(60, "a"), plain(40, "b")
+    for at in (5, 11, 17, 23, 29, 35):
+        session.pin(first[at])
+    try:
+        one = session.compact(first, target_share=0.3)
+        two = session.compact([*one.messages, *later], target_share=0.2)
+    except trimtab.errors.NothingToCompactError:
+        pytest.skip(f"{policy} keeps as many messages as these lists have")
+    if one.ref and two.ref:
+        assert first_list(session.archive, two.ref, "s") == ([*first, *later], [two.ref, one.ref])
 
 
 def test_a_session_cannot_reach_another_by_going_back(home: Path) -> None:

@@ -21,7 +21,7 @@ from support.scale import scaled
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab import Review, Verdict
 from trimtab.archive import SqliteArchive, Stored
-from trimtab.compaction.effects import Commit, Store, Write
+from trimtab.compaction.effects import Commit, Owner, Store, Write
 from trimtab.compaction.flow import compaction
 from trimtab.compaction.settings import target_of
 from trimtab.events import Compacted, FellBack, Refused
@@ -48,15 +48,16 @@ def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     stored = Stored("s", version=0, digests=("d",) * 60, first=1, last=60)
     wants.append(flow.send((stored, 0.0)))
     wants.append(flow.send("a summary"))
+    wants.append(flow.send(None))  # nobody has the ref
     wants.append(flow.send(None))
     with pytest.raises(StopIteration) as done:
         flow.send(None)
-    assert [type(want) for want in wants] == [Review, Review, Store, Write, Commit, Compacted]
+    assert [type(want) for want in wants] == [Review, Review, Store, Write, Owner, Commit, Compacted]
     assert wants[0].plan is None
     assert wants[1].plan is not None
     assert wants[3].ask.instructions == "stress the files", "a hook may change them"
-    assert wants[4].record.ref == wants[5].ref == done.value.value.ref
-    assert wants[4].stored == stored
+    assert wants[4].ref == wants[5].record.ref == wants[6].ref == done.value.value.ref
+    assert wants[5].stored == stored
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

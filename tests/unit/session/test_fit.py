@@ -207,6 +207,18 @@ def test_calls_of_an_answer_that_was_cut_are_taken_out_before_the_budget_is_look
     }
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_arguments_that_nothing_can_read_are_those_of_an_answer_that_was_cut(provider: str) -> None:
+    deep = "[" * 100_000
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": deep}}
+    block = {"type": "tool_use", "id": "1", "name": "f", "input_raw": deep}
+    told = {"content": "a", "tool_calls": [call]} if provider == "openai" else {"content": [block]}
+    fitted = made("goat", window=200_000).fit(
+        [{"role": "user", "content": "q"}, {"role": "assistant", **told}], when="on_length"
+    )
+    assert deep not in str(fitted.messages[-1])
+
+
 @pytest.mark.shows("R2.26")
 def test_statistics_say_which_messages_stay_and_why() -> None:
     messages = [{**message, "id": str(n)} for n, message in enumerate(talk(20))]

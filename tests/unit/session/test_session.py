@@ -347,6 +347,7 @@ def test_a_state_that_does_not_fit_is_an_error_that_names_what_differs() -> None
         "state.rounds cannot be True": changed(state, rounds=True),
         "state.verified cannot be": changed(state, verified=[1]),
         "state.view cannot be": changed(state, view={**state["view"], "parts": [[5, 4]]}),
+        "state.view cannot be {'ref'": changed(state, view={**state["view"], "made": 2**100}),
         "state.forecast.anchor has no 'usage'": changed(
             state, forecast={**forecast, "anchor": {k: v for k, v in forecast["anchor"].items() if k != "usage"}}
         ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..._log import log
 from ...archive import Receipt, Record, SqlArchive, open_archive
 from ...archive.names import check_name, given_name
-from ...errors import Error
+from ...errors import ArchiveError, Error
 from ...formats import read
 from .given import facts
 from .store import (
@@ -20,8 +20,8 @@ from .store import (
     MAX_BYTES,
     expire,
     folder,
+    note,
     notes_in,
-    read_json,
     session_file,
     take_notes,
     waiting,
@@ -38,23 +38,38 @@ STRATEGY = "copy"
 def archive_copies(url: str) -> int:
     """Archive the copies that wait; return how many. Another process that does it already is left alone.
 
-    A copy that cannot be read as a session is removed, with a warning in the log: its session file still exists.
+    A copy that cannot be read as a session is removed, with a warning in the log: its session file still exists. One
+    that fails in another way stays, is told in the archive's log, and stops no other.
 
     Raises:
-        ArchiveError: the archive cannot be opened or written; the copies stay.
+        ArchiveError: the archive cannot be opened, or a copy cannot be stored; these copies stay.
     """
-    done = 0
-    while waiting():
+    done, failed = 0, dict[str, Exception]()
+    while copies := [path for path in waiting() if path not in failed]:
         with _alone() as is_alone:
             if not is_alone:
                 return done
             with cast("SqlArchive", open_archive(url)) as archive:
-                for path in waiting():
-                    done += _archive(archive, Path(path))
+                for path in copies:
+                    try:
+                        done += _archive(archive, Path(path))
+                    except Exception as error:  # noqa: BLE001 - whatever fails for one session is no matter of others
+                        failed[path] = error
+                        _tell(path, error)
                 log_receipts(archive)
                 _retain(archive)
             expire()
+    for path, why in failed.items():
+        raise ArchiveError(f"{len(failed):,} copies are not archived, such as {Path(path).name}: {why}") from why
     return done
+
+
+def _tell(path: str, error: Exception) -> None:
+    """Tell that a copy is not archived, in the log of its session."""
+    name = type(error).__name__
+    log.warning("%s is not archived: %s", Path(path).name, name)
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError), Path(path).open("rb") as file:
+        note(json.loads(file.readline())["session_id"], "hook archive", "failed", name)
 
 
 @contextmanager
@@ -80,7 +95,7 @@ def _archive(archive: SqlArchive, path: Path) -> bool:
     try:
         session = _name(json.loads(head)["session_id"])
         transcript = read(lines, whole=True)
-    except (Error, ValueError, KeyError, TypeError) as error:
+    except (Error, ValueError, KeyError, TypeError, RecursionError) as error:
         log.warning("%s is not archived: %s", path.name, type(error).__name__)
         path.unlink(missing_ok=True)
         return False
@@ -122,9 +137,18 @@ def _name(session: object) -> str:
 
 
 def _retain(archive: SqlArchive) -> None:
-    """Remove what the hooks archived over 30 days ago, and the oldest of it beyond 1 GB; nothing of others."""
+    """Remove what the hooks archived over 30 days ago, and the oldest of it beyond 1 GB; nothing of others.
+
+    Which sessions these are, the archive knows: the hooks' own files may have expired before. What others keep in the
+    archive counts for nothing, and the newest copy stays whatever its size.
+    """
     archive.prune_log(older_than=timedelta(days=MAX_AGE_DAYS), what="hook ")
-    for path in sorted(Path(folder("sessions")).glob("*.json"), key=lambda path: path.stat().st_mtime):
-        if session := read_json(str(path)).get("session_id"):
-            archive.prune(older_than=timedelta(days=MAX_AGE_DAYS), session=session)
-            archive.prune(max_bytes=MAX_BYTES, session=session)
+    for session in archive.sizes(STRATEGY):
+        archive.prune(older_than=timedelta(days=MAX_AGE_DAYS), session=session)
+    sizes = archive.sizes(STRATEGY)
+    held = sum(sizes.values())
+    for number, (session, size) in enumerate(sizes.items(), 1):
+        if held <= MAX_BYTES:
+            break
+        archive.prune(keep=int(number == len(sizes)), session=session)
+        held -= size

@@ -7,6 +7,7 @@ import os
 import sys
 
 from .store import (
+    alone_in,
     copy_session,
     expire,
     keep_output,
@@ -92,9 +93,10 @@ def _is_codex(event: Mapping[str, Any]) -> bool:
 def note_session(project: str, session: str) -> None:
     """Note a session as its project's current one."""
     path = project_file(project)
-    known = read_json(path).get("sessions")
-    past = [each for each in known if each != session] if isinstance(known, list) else []
-    write(path, json.dumps({"session_id": session, "sessions": [*past, session][-MOST_SESSIONS:]}).encode())
+    with alone_in(os.path.dirname(path)):  # each of two sessions that start at once is noted
+        known = read_json(path).get("sessions")
+        past = [each for each in known if each != session] if isinstance(known, list) else []
+        write(path, json.dumps({"session_id": session, "sessions": [*past, session][-MOST_SESSIONS:]}).encode())
 
 
 def post_tool_use(event: Mapping[str, Any], limit: int, tools: Collection[str]) -> dict[str, Any] | None:

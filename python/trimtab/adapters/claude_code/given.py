@@ -48,7 +48,7 @@ def entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield _of_codex(value) if isinstance(value.get("payload"), dict) else value
@@ -60,7 +60,7 @@ def _of_codex(line: Mapping[str, Any]) -> dict[str, Any]:
     if payload.get("type") == "function_call":
         try:
             arguments = json.loads(payload["arguments"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             return {}
         block = {"type": "tool_use", "id": payload.get("call_id"), "name": payload.get("name"), "input": arguments}
         return {"type": "assistant", "message": {"content": [block]}}

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from ..._core import digest
 from ..._home import data_folder
@@ -57,12 +57,32 @@ def write(path: str, data: bytes) -> None:
         raise
 
 
+@contextmanager
+def alone_in(place: str) -> Iterator[None]:
+    """Hold the lock of a folder; after a second without it, go on: nobody waits long for a hook."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: the later of two processes wins
+        yield
+        return
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        for _ in range(100):
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def read_json(path: str) -> dict[str, Any]:
     """Return the object in a file; an empty one if there is none."""
     try:
         with open(path, "rb") as file:
             found = json.loads(file.read())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -118,6 +138,32 @@ def project_file(project: str) -> str:
 
 def _digest(text: str) -> str:
     return digest(text.encode(errors="surrogatepass"))[:32]  # `hashlib` would load OpenSSL
+
+
+def files_of(session: str) -> list[str]:
+    """Return the files of a session: its copies that wait, what is given back to it, and its whole outputs.
+
+    Unfinished ones too, which a process left that was killed.
+    """
+    name = safe_name(session)
+    outputs = os.path.join(folder("outputs"), name)
+    found = [(folder("waiting"), each) for each in os.listdir(folder("waiting")) if f".{name}.jsonl" in each]
+    found += [(folder("sessions"), each) for each in os.listdir(folder("sessions")) if each.startswith(f"{name}.json")]
+    found += [(outputs, each) for each in (os.listdir(outputs) if os.path.isdir(outputs) else ())]
+    return sorted(os.path.join(place, each) for place, each in found)
+
+
+def forget_files(session: str) -> None:
+    """Remove the files of a session.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for path in files_of(session):
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+    with suppress(OSError):
+        os.rmdir(os.path.join(folder("outputs"), safe_name(session)))
 
 
 def stored() -> tuple[str, int]:
@@ -201,7 +247,7 @@ def notes_in(path: str) -> Iterator[dict[str, Any]]:
         for line in file:
             try:
                 found = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(found, dict) and _is_note(found):
                 yield found

@@ -181,6 +181,16 @@ class Queries(Database):
         rows = yield query, (json.dumps(list(refs)),)
         return {ref: may_read(session, owner, ref) for ref, owner in rows if isinstance(owner, str)}
 
+    @transaction(write=False)
+    def owner(self, ref: str) -> Steps[str | None]:
+        """Return the session of a compaction; ``""`` where retention removed it, None where the archive knows none."""
+        query = (
+            "SELECT coalesce((SELECT session_id FROM compaction_events WHERE id = ?),"
+            " (SELECT CAST('' AS TEXT) FROM commits WHERE event_id = ?))"
+        )
+        rows = (yield query, (ref, ref)) if is_ref(ref) else []
+        return str(rows[0][0]) if rows and rows[0][0] is not None else None
+
 
 def _first_request(ref: str) -> Steps[str]:
     """Return the first text of the user among the first originals of a compaction, on one line.

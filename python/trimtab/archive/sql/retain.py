@@ -10,7 +10,7 @@ from ...errors import SessionError
 from ..names import check_name, check_session
 from ..values import Pruned
 from .codec import decompress, index_words
-from .statements import Database, Dialect, Row, Steps, check_count
+from .statements import Database, Dialect, Row, Steps, check_count, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +69,21 @@ class Retention(Database):
         """Remove stored originals whose compaction was never committed; return the number of messages deleted."""
         now, before = self.now(), self.now(older_than)
         return self._remove(lambda: _Removal(self.dialect, now).sweep_alone(before)).messages
+
+    @transaction(write=False)
+    def sizes(self, strategy: str) -> Steps[dict[str, int]]:
+        """Return the bytes of the messages of each session with a compaction of a strategy, as JSON.
+
+        The session whose latest one is the oldest is first.
+        """
+        query = (
+            "SELECT stored.session_id, sum(stored.size) FROM (SELECT DISTINCT a.session_id AS session_id, m.id, m.size"
+            " FROM message_archive a JOIN messages m ON m.id = a.original_message) AS stored"
+            " JOIN (SELECT session_id, max(created_at) AS latest FROM compaction_events WHERE strategy = ?"
+            " GROUP BY session_id) AS made ON made.session_id = stored.session_id"
+            " GROUP BY stored.session_id, made.latest ORDER BY made.latest, stored.session_id"
+        )
+        return {session: int(size) for session, size in (yield query, (strategy,))}
 
     def forget(self, session: str, *, dry_run: bool = False) -> Pruned:
         """Remove all data of a session, also from the search index; later Compactors take its summaries for text.

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError, ConflictError, SessionError
-from ..names import check_name
+from ..names import check_name, takes_ref
 from ..values import Record, Stored
 from .chain import EVENT, digest_event, link
 from .codec import MIN_CHARS, compress, encode
-from .statements import Database, Dialect, Row, Steps, clean, transaction
+from .statements import MANY, Database, Dialect, Row, Steps, clean, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,24 +43,28 @@ class Writes(Database):
     def commit(self, stored: Stored, record: Record) -> Steps[None]:
         """Record a compaction, its references, its summary and the session's new version: transaction 2.
 
-        Idempotent by ref.
+        Idempotent by ref: of a compaction that is stored already, only what tells of the session's list is written.
 
         Raises:
-            ConflictError: the session was compacted since its originals were stored.
+            ConflictError: the session was compacted since its originals were stored, or retention has removed a
+                compaction of this ref, or it is another session's.
             ArchiveError: the originals are gone, or the database fails.
         """
         session, ref, now = stored.session, record.ref, self.now()
         versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
         if not versions:
             raise SessionError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
-        if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
-            return
         [(version,)] = versions
-        if record.exclusive and (yield from _compacted_since(stored)):
+        known = yield from _committed(ref, session)
+        if known <= stored.version and record.exclusive and (yield from _compacted_since(stored)):
             raise ConflictError(
                 f"session {session!r} was compacted by another process since its originals were stored (version"
                 f" {version}, not {stored.version}); nothing was changed: take its latest messages and compact again"
             )
+        if known:
+            if known <= stored.version and record.strategy != "ingest":  # else its own commit wrote them
+                yield from _replace_marks(session, record)
+            return
         insert = (
             "INSERT INTO compaction_events (id, session_id, strategy, original_tokens, compacted_tokens,"
             " messages_removed, summary_content, model_used, duration_ms, created_at)"
@@ -207,6 +211,26 @@ def _assign(stored: Stored, record: Record) -> Steps[list[int]]:
         gone = len(stored.digests) - len(ids)
         raise ArchiveError(f"{gone} originals of {record.ref} are not stored any more; compact again")
     return [ids[position][0] for position in record.preserved]
+
+
+def _committed(ref: str, session: str) -> Steps[int]:
+    """Return the version that a stored compaction of the session made; 0 where there is none of this ref.
+
+    Of another command's, whose session has its own list: more than any version.
+
+    Raises:
+        ConflictError: the ref cannot be this session's any more.
+    """
+    query = (
+        "SELECT c.session_id, c.version, e.id FROM commits c LEFT JOIN compaction_events e ON e.id = c.event_id"
+        " WHERE c.event_id = ?"
+    )
+    for owner, version, event in (yield query, (ref,)):
+        if event is None or not takes_ref(session, owner):
+            whose = "retention removed it" if event is None else "it is another session's"
+            raise ConflictError(f"{ref!r} cannot name a compaction of {session!r} ({whose}): compact again")
+        return int(version) if owner == session else MANY
+    return 0
 
 
 def _compacted_since(stored: Stored) -> Steps[bool]:
