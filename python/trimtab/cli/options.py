@@ -91,7 +91,7 @@ def add_output(
     """Add the option for the output file."""
     parser.add_argument("-o", "--output", metavar="OUT", default=default, help=about)
     parser.add_argument(
-        "--force", action="store_true", help="replace OUT even if it is the input or an agent's session"
+        "--force", action="store_true", help="replace OUT even if it is the input, an archive or an agent's session"
     )
 
 
