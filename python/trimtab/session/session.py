@@ -561,7 +561,8 @@ class Session:
     def learn(self, transcript: Transcript) -> None:
         """Learn from a session file: the agent's window of this model, and the usage as ``record`` does from each call.
 
-        The next ``count``, ``size`` and ``fit`` of its messages start from what was billed.
+        The next ``count``, ``size`` and ``fit`` of its messages start from what was billed, unless a model with another
+        vocabulary was charged.
 
         Args:
             transcript: of ``read``.
