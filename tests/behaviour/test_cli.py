@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -119,6 +120,7 @@ def test_pins_and_instructions_reach_the_compaction(home: Path) -> None:
         (["count", "."], 65),
         (["restore", "nothing"], 74),
         (["compact", "s.json", "--target-share", "0.5", "--archive", "sqlite:////dev/null/x.db"], 74),
+        (["compact", "s.json", "--target-share", "0.5", "--archive", "sqlite:///"], 64),
         (["compact", "s.json", "--target-share", "0.5", "-o", "missing/o.json"], 74),
         (["--help"], 0),
         (["compact", "--help"], 0),
@@ -210,6 +212,37 @@ def test_a_closed_pipe_is_no_error(home: Path) -> None:
     assert done.stdout.strip() == "0"
     assert "Traceback" not in Path("err").read_text()
     assert "BrokenPipe" not in Path("err").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("count s.json >&-", 0),
+        ("count s.json <&- >&- 2>&-", 0),
+        ("compact s.json -o o.json --target-share 0.5 >&-", 0),
+        ("count missing.json 2>&-", 65),
+        ("count - <&-", 65),
+        ("hook pre-compact >&-", 0),
+        ("hook pre-compact <&-", 0),
+        ("statusline >&-", 0),
+        ("statusline <&- 2>&-", 0),
+    ],
+)
+def test_a_closed_stream_is_none_that_a_command_uses(home: Path, command: str, code: int) -> None:
+    """Neither as a stream that is None, nor by a file that got its number."""
+    session()
+    done = subprocess.run(
+        ["sh", "-c", f"exec {shlex.quote(sys.executable)} -m trimtab {command}"],
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    if "2>&-" in command:
+        assert not done.stderr
+        assert "missing.json" not in done.stdout
 
 
 def test_an_interrupt_exits_with_130_and_writes_nothing(home: Path) -> None:
