@@ -186,6 +186,39 @@ def test_validate_reports_a_list_without_repairing_it(home: Path) -> None:
     assert run("validate", running, "--container", "container_1").returncode == 0
 
 
+@pytest.mark.parametrize("damage", ["junk", "pages"])
+@pytest.mark.parametrize(
+    "words", ["show s.json o.json", "plan o.json --target-share 0.5", "audit a.jsonl", "report o.json -o page.html"]
+)
+def test_a_verb_that_only_looks_goes_on_without_a_damaged_archive(home: Path, words: str, damage: str) -> None:
+    run("demo", ".")
+    Path("compacted.jsonl").rename("a.jsonl")
+    assert run("compact", session(), "-o", "o.json", "--target-share", "0.3").returncode == 0
+    archive = Path("home/archive.db")
+    data = archive.read_bytes()
+    archive.write_bytes(b"junk\n" if damage == "junk" else data[:100] + b"\xff" * (len(data) - 100))
+    damaged = archive.read_bytes()
+    done = run(*words.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("without the archive: ") == 1
+    assert done.stdout
+    assert run("compact", "s.json", "-o", "p.json", "--target-share", "0.5").returncode == 74
+    assert archive.read_bytes() == damaged
+    if words.startswith("report"):
+        assert run(*words.split(), "--archive", f"sqlite:///{archive}").returncode == 74
+
+
+def test_doctor_reads_the_beginning_of_the_archive_and_checks_its_address(home: Path) -> None:
+    archive = Path("home/archive.db")
+    archive.parent.mkdir()
+    for content, code in ((b"junk\n", 1), (b"", 0), (b"SQLite format 3\0", 0)):
+        archive.write_bytes(content)
+        assert run("doctor").returncode == code
+    archive.write_bytes(b"junk\n")
+    assert "is damaged or no archive" in run("doctor").stdout
+    assert run("doctor", "--archive", "foo").returncode == 64
+
+
 def test_restore_creates_no_archive(home: Path) -> None:
     assert run("restore", "abc", "--archive", f"sqlite:///{home / 'new.db'}").returncode == 74
     assert not (home / "new.db").exists()

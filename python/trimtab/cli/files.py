@@ -101,13 +101,13 @@ def check_output(options: argparse.Namespace, *inputs: str) -> None:
         file = f"/dev/fd/{_descriptor(sys.stdout)}" if name == "-" else name
         if is_log(file) or (name != "-" and _is_of_agent(name)):
             raise ValueError(f"{what} is an agent's session\n  {advice}")
-        if any(_is_database(file.removesuffix(suffix)) for suffix in ("", *SQLITE_SUFFIXES)):
+        if any(is_database(file.removesuffix(suffix)) for suffix in ("", *SQLITE_SUFFIXES)):
             raise ValueError(f"{what} is of a SQLite database, perhaps of an archive\n  {advice}")
     if name != "-" and _is_of_archive(name, getattr(options, "archive", None)):
         raise ValueError(f"{what} is the archive\n  {advice}")
 
 
-def _is_database(name: str) -> bool:
+def is_database(name: str) -> bool:
     """Return whether a file is a SQLite database."""
     try:
         with Path(name).open("rb") as file:
