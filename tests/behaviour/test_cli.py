@@ -15,6 +15,7 @@ import pytest
 import trimtab
 from support.checker import check
 from support.command import run
+from support.format_cases import LINES
 from support.models import CLAUDE_CHEAP, GPT, GPT_SPLIT
 from support.transcripts import transcript
 
@@ -385,6 +386,61 @@ def test_a_chat_with_system_text_beside_it_is_read_back_as_a_chat(home: Path) ->
     found = trimtab.read("o.json")
     assert (found.provider, found.system) == ("openai_chat", "be brief")
     assert json.loads(run("count", "o.json", "--json").stdout)["tokens"] == done["tokens_after"]
+
+
+ELSEWHERE = "sqlite:///other place.db"
+
+
+def typed(told: str, what: str) -> list[str]:
+    """The words of the command that stands behind these words, or on the line below them."""
+    return shlex.split(told.split(what, 1)[1].strip().partition("\n")[0])[1:]
+
+
+def test_a_printed_command_names_the_archive_that_it_is_about(home: Path) -> None:
+    lines = "".join(f"{json.dumps(line)}\n" for line in LINES["claude_code"](30))
+    Path("session.jsonl").write_text(lines)
+    beside = ("--archive", ELSEWHERE)
+    for verb in (["rescue", "session.jsonl"], ["compact", "session.jsonl", "-o", "o.json"]):
+        told = run(*verb, "--target-share", "0.5", *beside).stdout
+        back = typed(told, "originals" if verb[0] == "rescue" else "undo")
+        assert back[-2:] == [*beside]
+        assert run(*back).returncode == 0
+        shown = run("archive", "show", back[1], *beside).stdout
+        for what in ("for the whole list:", "in reading order:"):
+            assert run(*typed(shown, what)).returncode == 0
+        listed = run("archive", "list", *beside).stdout
+        look = shlex.join(typed(listed, "to look at one:")).replace("NAME", back[1])
+        assert run(*shlex.split(look)).returncode == 0
+    told = run("rescue", "session.jsonl", "--target-share", "0.5", "--archive", "memory").stdout
+    assert "trimtab restore" not in told
+    assert "--archive" not in run("compact", "session.jsonl", "-o", "o.json", "--target-share", "0.5").stdout
+
+
+def test_a_printed_command_has_the_options_of_the_one_that_printed_it(home: Path) -> None:
+    given = ["--window", "150000", "--model", CLAUDE_CHEAP, "--format", "anthropic", "--whole"]
+    session()
+    want = [*given[2:4], *given[:2], *given[4:]]
+    shown = run("show", "s.json", *given).stdout
+    assert typed(shown, "to see what would go for half of it:") == [*("plan", "s.json", "--target-share", "0.5"), *want]
+    shown = run("show", "s.json", *given, "--policy", "goat").stdout
+    assert typed(shown, "each edit with its reason:") == ["plan", "s.json", *want, "--policy", "goat"]
+    beside = ["--pin", "a b", "--pin=-x", "--session", "talk", *("--archive", ELSEWHERE)]
+    told = run("compact", "s.json", "-o", "o.json", *given, *beside).stdout
+    assert typed(told, "all the same:") == [
+        *("compact", "s.json", "-o", "OUT", "--target-share", "0.5", *want, *beside)
+    ]
+    planned = run("plan", "s.json", *given, "--from", "0", "--to", "7").stdout
+    assert typed(planned, "brings them back:") == ["compact", "s.json", "-o", "OUT", *want, "--from", "0", "--to", "7"]
+
+
+def test_the_command_that_applies_a_written_plan_reads_the_session_as_the_plan_did(home: Path) -> None:
+    run("demo", ".")
+    told = run("plan", "compacted.jsonl", "--whole", "--target-share", "0.2", "--summary", "-o", "p.md").stdout
+    apply = typed(told, "edit the summary at its end, then")
+    assert apply == ["apply", "compacted.jsonl", "--plan", "p.md", "-o", "OUT", "--whole"]
+    assert f"trimtab {shlex.join(apply)}\n" in Path("p.md").read_text()
+    done = run(*apply)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_session_under_its_target_says_what_to_type(home: Path) -> None:

@@ -15,12 +15,16 @@ from .apply import to_markdown
 from .files import check_output, write
 from .input import FileAnswer, run_files, sendable
 from .options import (
+    DECIDING,
+    READING,
+    WRITING,
     add_file,
     add_keep_tag,
     add_output,
     add_policy,
     add_span,
     add_summarizer,
+    given_options,
     policy,
     summarizer,
 )
@@ -138,7 +142,8 @@ def _apply(options: argparse.Namespace) -> Iterator[str]:
     """Yield what to do with the written plan."""
     yield ""
     yield f"the plan is in {options.output}: edit the summary at its end, then"
-    yield f"  trimtab apply {shlex.quote(options.file)} --plan {shlex.quote(options.output)} -o OUT"
+    given = given_options(options, *READING)
+    yield f"  trimtab apply {shlex.quote(options.file)} --plan {shlex.quote(options.output)} -o OUT{given}"
 
 
 def _answer(options: argparse.Namespace) -> FileAnswer:
@@ -189,7 +194,8 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
         yield from (_row(" ", change, "") for change in kept)
     yield ""
     yield "to do it, with the originals in the archive and the command that brings them back:"
-    yield f"  trimtab compact {shlex.quote(options.file)} -o OUT{_given(options)}"
+    given = given_options(options, *READING, *DECIDING, *WRITING, "instructions")
+    yield f"  trimtab compact {shlex.quote(options.file)} -o OUT{given}"
 
 
 def _summary(found: Previewed) -> Iterator[str]:
@@ -262,23 +268,6 @@ def _line(  # noqa: PLR0917 - the columns of a row
     money = f"{saves * PER:.3f}" if saves else ""
     line = f"{sign}  {place:>5}  {padded(text, _free())} {numbers[0]:>8} {numbers[1]:>7} {money:>11}"
     return Styled(line.rstrip(), SIGNS[sign])
-
-
-def _given(options: argparse.Namespace) -> str:
-    """Return the options of the plan, for a command that a user copies into a shell."""
-    given = {
-        "--model": options.model,
-        "--window": options.window,
-        "--policy": None if options.policy == "default" else options.policy,
-        "--target-tokens": options.target_tokens,
-        "--target-share": options.target_share,
-        "--from": options.first,
-        "--to": options.last,
-        "--format": options.format,
-        "--keep-tag": options.keep_tag,
-    }
-    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
-    return "".join([*words, " --whole"] if options.whole else words)
 
 
 def _way(way: WayCost) -> dict[str, Any]:

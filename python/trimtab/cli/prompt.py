@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..messages.types import text_of
 from .input import model_of, where_of
+from .options import READING, WRITING, archive_option, given_options
 from .output import print_note
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def hint(options: argparse.Namespace, changes: object) -> list[str]:
     """Return what to type if nothing changes and the user gave no target; else no line."""
     if changes or options.target_tokens or options.target_share:
         return []
-    return [f"  to compact it all the same: trimtab compact {shlex.quote(options.file)} -o OUT --target-share 0.5"]
+    given = given_options(options, *READING, "policy", "pin", "keep_tag", *WRITING, "instructions", "session")
+    given += archive_option(getattr(options, "archive", None))
+    file = shlex.quote(options.file)
+    return [f"  to compact it all the same: trimtab compact {file} -o OUT --target-share 0.5{given}"]
 
 
 def known_fields(options: argparse.Namespace, found: Transcript) -> dict[str, Any]:
