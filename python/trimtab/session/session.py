@@ -390,7 +390,8 @@ class Session:
             target_share: share of the messages' tokens to reach, more than 0 and less than 1.
             instructions: for the summarizer.
             plan: the plan to apply as it is; None decides, and leaves results whole where a short summary leaves tokens
-                of the target free. With a plan, a target has no effect.
+                of the target free. With a plan, a target has no effect; of one that was made for another model, the
+                messages are counted anew, and the target is the plan's.
             summary: the text of the summary, such as one that a person edited; no summarizer is asked, and nothing is
                 added or taken out. None asks the summarizer.
             trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
@@ -412,7 +413,7 @@ class Session:
             resumed = self._memory.resume(call)
             call = resumed if plan.digest == resumed.ledger.digest else call
         target = target_of(target_tokens, target_share)
-        request = self._memory.request(call, target=target, plan=plan, trigger=trigger)
+        request = self._memory.request(call, target=target, plan=plan, trigger=trigger).recounted()
         if instructions is not None or given is not None:
             request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():

@@ -81,6 +81,19 @@ def test_a_session_that_was_billed_for_another_vocabulary_is_counted_by_the_mode
         assert cm.size(found.messages, system=found.system, tools=found.tools).billed == usage[-1].prompt
 
 
+def test_a_plan_of_another_model_is_applied_with_the_tokens_of_the_model_that_is_named() -> None:
+    model = ("--model", "gpt-5.5")
+    Path("plan.json").write_text(run("plan", EXAMPLE, "--json", "--target-share", "0.2").stdout)
+    counted = json.loads(run("count", EXAMPLE, "--json", *model).stdout)
+    done = run("apply", EXAMPLE, "--plan", "plan.json", "-o", "o.json", *model)
+    assert done.returncode == 0, done.stderr
+    after = json.loads(run("count", "o.json", "--json").stdout)
+    assert done.stdout.startswith(f"{counted['tokens']:,} -> {after['tokens']:,} tokens (")
+    assert f"  next prompt {counted['next_prompt']:,} -> {after['next_prompt']:,} tokens, " in done.stdout
+    same = json.loads(run("apply", EXAMPLE, "--plan", "plan.json", "-o", "o.json", "--json").stdout)
+    assert same["tokens_before"] == trimtab.Plan.from_json(Path("plan.json").read_text()).tokens_before
+
+
 def test_the_money_of_a_compaction_is_that_of_its_own_tokens() -> None:
     rates = Rates(dollars=3.0, read=0.1, write=1.25, cold=0.2, growth=700.0)
     bound, made = Savings.of(50_000, 20_000, rates), Savings.of(54_000, 16_000, rates)
