@@ -118,24 +118,28 @@ class NextPrompt:
     rule: Trigger
 
     @classmethod
-    def of(cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: int = 0) -> NextPrompt:
+    def of(
+        cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: dict[str, int] | None = None
+    ) -> NextPrompt:
         """Return the next prompt of a session.
 
         Args:
             options: those of the verb.
             found: the session.
             cm: its Compactor.
-            unread: tokens of messages that are not in memory.
+            unread: tokens by kind of messages that are not in memory.
         """
+        more = sum(unread.values()) if unread else 0
         size, rule = cm.size(found.messages, system=found.system, tools=found.tools), cm.policy.trigger
-        tokens, trigger = size.prompt + unread, rule.limit(size.terms)
+        tokens, trigger = size.prompt + more, rule.limit(size.terms)
         by_model = cm.policy.counter is None and tokens > trigger
         source, named = size.terms.source, bool(options.model or found.model)
-        lacks = {"system text": not (found.system or _opens_with_system(found)), "tools": not found.tools}
+        has_system = found.system or _opens_with_system(found) or (unread and unread["system"])
+        lacks = {"system text": not has_system, "tools": not found.tools}
         return cls(
             tokens,
             size.billed,
-            size.counted + unread,
+            size.counted + more,
             cm.window,
             "assumed" if not named and source in ("table", "public") else source,
             trigger,
