@@ -248,6 +248,18 @@ def test_a_closed_pipe_is_no_error(home: Path) -> None:
     assert "BrokenPipe" not in Path("err").read_text()
 
 
+@pytest.mark.parametrize("command", ["validate bad.json", "validate bad.json bad.json --json", "plan s.json --check"])
+def test_a_reader_that_leaves_does_not_change_the_answer(home: Path, command: str) -> None:
+    session(messages=transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(500)), provider="anthropic"))
+    message = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "y"}]}
+    session("bad.json", [message] * 2_000)
+    given = " --window 20k --target-tokens 5k --top 9999" if "plan" in command else ""
+    line = f"{shlex.quote(sys.executable)} -m trimtab {command}{given} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "1", done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -112,13 +112,14 @@ def main(arguments: Sequence[str]) -> int:
         options = parser((given,) if alone else VERBS, (given,)).parse_args(arguments)
     except SystemExit as stop:
         return _left(stop)
+    options.code = OK
     try:
-        code: int = options.run(options)
+        options.code = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does: no error. Without dup2 Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return int(options.code)  # of a long answer, what its verb knew before it printed
     except SystemExit as stop:  # of a library, such as a server's
         return _left(stop)
     except KeyboardInterrupt:
@@ -131,7 +132,7 @@ def main(arguments: Sequence[str]) -> int:
 
             print_note(mask(format_exc()))
         return _report(error, options.verb)
-    return code
+    return int(options.code)
 
 
 def _left(stop: SystemExit) -> int:

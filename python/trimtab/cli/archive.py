@@ -203,6 +203,7 @@ def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("verifying"):
         faults = archive.verify(options.name)
     if faults:
+        options.code = 1
         print_answer(options, faults, (f"{fault.where}: {fault.what}" for fault in faults))
         print_note("the data named above is damaged; restore a backup of the archive, or forget these sessions")
         return 1

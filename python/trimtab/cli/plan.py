@@ -109,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options, options.file)
     found, report, lines = _planned(options)
+    options.code = _code(found, options)
     if options.output is not None:
         write(options.output, to_markdown(found, options))
         lines = chain(lines, _apply(options))
