@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -354,6 +355,41 @@ def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.
         _files.write("o.json", "after")
     assert Path("o.json").read_text() == "before"
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_full_disk_is_named_with_the_output(home: Path, monkeypatch: pytest.MonkeyPatch, fault: int) -> None:
+    from trimtab.cli import files as _files
+
+    def fail(_: int) -> None:
+        raise OSError(fault, os.strerror(fault))
+
+    session()
+    with monkeypatch.context() as patch:
+        patch.setattr(_files.os, "fsync", fail)
+        done = run("plan", "s.json", "--target-share", "0.3", "--summary", "-o", "p.md")
+    assert done.returncode == 74
+    assert done.stderr.splitlines()[-2:] == [
+        f"trimtab: p.md: {os.strerror(fault).lower()}",
+        "  check the output: its place, its mode, and the space that is left there",
+    ]
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "trimtab", "count", "s.json"]
+        told = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert told.returncode == 74
+    assert "trimtab: no space left on device\n  check the output" in told.stderr
+
+
+def test_a_pipe_whose_reader_has_gone_is_an_error_of_the_output(home: Path) -> None:
+    large = [{"role": role, "content": f"{n} {'word ' * 4_000}"} for n in range(20) for role in ("user", "assistant")]
+    done = run("compact", session(messages=large), "-o", "o.json", "--target-share", "0.3", "--session", "talk")
+    assert done.returncode == 0, done.stderr
+    (ref,) = [each["ref"] for each in json.loads(run("archive", "list", "--json").stdout)["sessions"]]
+    os.mkfifo("pipe")
+    with subprocess.Popen(["head", "-c", "1", "pipe"], stdout=subprocess.DEVNULL):
+        done = run("restore", ref, "--session", "talk", "-o", "pipe")
+    assert done.returncode == 74
+    assert "cannot write pipe: its reader has gone" in done.stderr
 
 
 def test_an_output_that_is_no_session_of_an_agent_is_replaced(home: Path) -> None:

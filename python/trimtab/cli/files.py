@@ -159,8 +159,19 @@ def write(name: str, text: str) -> None:
     """Write a file atomically: a temporary file replaces it.
 
     Raises:
-        OSError: the file cannot be written; an existing file is unchanged.
+        OSError: the file cannot be written, which the error names; an existing file is unchanged.
     """
+    try:
+        _write(name, text)
+    except OSError as error:
+        if error.errno is None or name == "-":
+            raise
+        if isinstance(error, BrokenPipeError):  # not stdout's, where it is no error
+            raise OSError(f"cannot write {name}: its reader has gone") from error
+        raise OSError(error.errno, error.strerror, name) from error  # it may name the temporary file, or none
+
+
+def _write(name: str, text: str) -> None:
     if name == "-":
         sys.stdout.write(text)
         return
