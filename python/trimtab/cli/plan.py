@@ -11,9 +11,10 @@ from dataclasses import asdict, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
+from ..errors import PlanError
 from .apply import to_markdown
 from .files import check_output, write
-from .input import FileAnswer, run_files, sendable
+from .input import FileAnswer, run_files, sendable, span
 from .options import (
     DECIDING,
     READING,
@@ -124,7 +125,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Reject options that go with ``--summary`` alone, and one file for the plans of several."""
+    """Reject options that go with ``--summary`` alone, one file for the plans of several, and half a range."""
+    span(options)
     if options.output is not None and len(options.files) > 1:
         raise ValueError("-o takes the plan of one file")
     given = {"-o": options.output, "--instructions": options.instructions}
@@ -148,8 +150,17 @@ def _apply(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _answer(options: argparse.Namespace) -> FileAnswer:
-    """Return the plan of one of several files."""
-    found, report, lines = _planned(options)
+    """Return the plan of one of several files.
+
+    Raises:
+        PlanError: the file has no such range; the others have a row all the same.
+    """
+    try:
+        found, report, lines = _planned(options)
+    except ValueError as error:
+        if span(options) is None:
+            raise
+        raise PlanError(str(error)) from error
     over = found.next_prompt.over or found.plan.is_heavy
     numbers = [report[name] for name in ("messages", "tokens_before", "tokens_after")]
     row = [*numbers, len(report["changes"]), "over" if over else "below", report["reason"]]
