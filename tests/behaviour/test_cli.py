@@ -19,6 +19,7 @@ from support.command import run
 from support.format_cases import LINES
 from support.models import CLAUDE_CHEAP, GPT, GPT_SPLIT
 from support.transcripts import transcript
+from trimtab.formats import EXAMPLE
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 
@@ -378,6 +379,20 @@ def test_a_full_disk_is_named_with_the_output(home: Path, monkeypatch: pytest.Mo
         told = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert told.returncode == 74
     assert "trimtab: no space left on device\n  check the output" in told.stderr
+
+
+def test_demo_on_a_full_disk_leaves_no_part_of_a_session(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trimtab.cli import files as _files
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_files.os, "fsync", fail)
+        assert run("demo").returncode == 74
+    assert not [*Path("trimtab-demo").iterdir()]
+    assert run("demo").returncode == run("demo").returncode == 0
+    assert Path("trimtab-demo/session.jsonl").read_bytes() == EXAMPLE.read_bytes()
 
 
 def test_a_pipe_whose_reader_has_gone_is_an_error_of_the_output(home: Path) -> None:

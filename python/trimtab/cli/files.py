@@ -186,7 +186,8 @@ def _write(name: str, text: str) -> None:
     path = path.resolve()
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:  # `temporary` is set before the file exists, so that any interrupt removes it
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
