@@ -413,11 +413,11 @@ class Session:
             resumed = self._memory.resume(call)
             call = resumed if plan.digest == resumed.ledger.digest else call
         target = target_of(target_tokens, target_share)
-        request = self._memory.request(call, target=target, plan=plan, trigger=trigger).recounted()
+        request = self._memory.request(call, target=target, plan=plan, trigger=trigger)
         if instructions is not None or given is not None:
             request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():
-            return (yield from self._memory.compact(request))
+            return (yield from self._memory.compact(request.recounted()))
 
     acompact = _awaitable(compact, "``compact`` with hooks and a summarizer that may be asynchronous.")
 
