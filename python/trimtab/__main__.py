@@ -1,6 +1,7 @@
 """``python -m trimtab`` and the ``trimtab`` command."""
 
 import gc
+import os
 import signal
 import sys
 
@@ -9,6 +10,7 @@ INTERRUPTED = 130
 
 def run() -> None:
     """Runs the command line and exits with its code."""
+    _open_streams()
     gc.disable()  # a command makes no garbage in circles, and collections are a fifth of the time to read a session
     try:
         code = _main(sys.argv[1:])
@@ -16,6 +18,13 @@ def run() -> None:
         code = INTERRUPTED
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: what would be interrupted is Python's own leaving
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Opens the null device for each standard stream that is closed; a file would get its number otherwise."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
 
 
 def _main(arguments: list[str]) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,8 +16,10 @@ import pytest
 import trimtab
 from support.checker import check
 from support.command import run
+from support.format_cases import LINES
 from support.models import CLAUDE_CHEAP, GPT, GPT_SPLIT
 from support.transcripts import transcript
+from trimtab.formats import EXAMPLE
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 
@@ -119,6 +123,7 @@ def test_pins_and_instructions_reach_the_compaction(home: Path) -> None:
         (["count", "."], 65),
         (["restore", "nothing"], 74),
         (["compact", "s.json", "--target-share", "0.5", "--archive", "sqlite:////dev/null/x.db"], 74),
+        (["compact", "s.json", "--target-share", "0.5", "--archive", "sqlite:///"], 64),
         (["compact", "s.json", "--target-share", "0.5", "-o", "missing/o.json"], 74),
         (["--help"], 0),
         (["compact", "--help"], 0),
@@ -184,6 +189,39 @@ def test_validate_reports_a_list_without_repairing_it(home: Path) -> None:
     assert run("validate", running, "--container", "container_1").returncode == 0
 
 
+@pytest.mark.parametrize("damage", ["junk", "pages"])
+@pytest.mark.parametrize(
+    "words", ["show s.json o.json", "plan o.json --target-share 0.5", "audit a.jsonl", "report o.json -o page.html"]
+)
+def test_a_verb_that_only_looks_goes_on_without_a_damaged_archive(home: Path, words: str, damage: str) -> None:
+    run("demo", ".")
+    Path("compacted.jsonl").rename("a.jsonl")
+    assert run("compact", session(), "-o", "o.json", "--target-share", "0.3").returncode == 0
+    archive = Path("home/archive.db")
+    data = archive.read_bytes()
+    archive.write_bytes(b"junk\n" if damage == "junk" else data[:100] + b"\xff" * (len(data) - 100))
+    damaged = archive.read_bytes()
+    done = run(*words.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("without the archive: ") == 1
+    assert done.stdout
+    assert run("compact", "s.json", "-o", "p.json", "--target-share", "0.5").returncode == 74
+    assert archive.read_bytes() == damaged
+    if words.startswith("report"):
+        assert run(*words.split(), "--archive", f"sqlite:///{archive}").returncode == 74
+
+
+def test_doctor_reads_the_beginning_of_the_archive_and_checks_its_address(home: Path) -> None:
+    archive = Path("home/archive.db")
+    archive.parent.mkdir()
+    for content, code in ((b"junk\n", 1), (b"", 0), (b"SQLite format 3\0", 0)):
+        archive.write_bytes(content)
+        assert run("doctor").returncode == code
+    archive.write_bytes(b"junk\n")
+    assert "is damaged or no archive" in run("doctor").stdout
+    assert run("doctor", "--archive", "foo").returncode == 64
+
+
 def test_restore_creates_no_archive(home: Path) -> None:
     assert run("restore", "abc", "--archive", f"sqlite:///{home / 'new.db'}").returncode == 74
     assert not (home / "new.db").exists()
@@ -210,6 +248,49 @@ def test_a_closed_pipe_is_no_error(home: Path) -> None:
     assert done.stdout.strip() == "0"
     assert "Traceback" not in Path("err").read_text()
     assert "BrokenPipe" not in Path("err").read_text()
+
+
+@pytest.mark.parametrize("command", ["validate bad.json", "validate bad.json bad.json --json", "plan s.json --check"])
+def test_a_reader_that_leaves_does_not_change_the_answer(home: Path, command: str) -> None:
+    session(messages=transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(500)), provider="anthropic"))
+    message = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "y"}]}
+    session("bad.json", [message] * 2_000)
+    given = " --window 20k --target-tokens 5k --top 9999" if "plan" in command else ""
+    line = f"{shlex.quote(sys.executable)} -m trimtab {command}{given} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "1", done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("count s.json >&-", 0),
+        ("count s.json <&- >&- 2>&-", 0),
+        ("compact s.json -o o.json --target-share 0.5 >&-", 0),
+        ("count missing.json 2>&-", 65),
+        ("count - <&-", 65),
+        ("hook pre-compact >&-", 0),
+        ("hook pre-compact <&-", 0),
+        ("statusline >&-", 0),
+        ("statusline <&- 2>&-", 0),
+    ],
+)
+def test_a_closed_stream_is_none_that_a_command_uses(home: Path, command: str, code: int) -> None:
+    """Neither as a stream that is None, nor by a file that got its number."""
+    session()
+    done = subprocess.run(
+        ["sh", "-c", f"exec {shlex.quote(sys.executable)} -m trimtab {command}"],
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    if "2>&-" in command:
+        assert not done.stderr
+        assert "missing.json" not in done.stdout
 
 
 def test_an_interrupt_exits_with_130_and_writes_nothing(home: Path) -> None:
@@ -277,6 +358,55 @@ def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_full_disk_is_named_with_the_output(home: Path, monkeypatch: pytest.MonkeyPatch, fault: int) -> None:
+    from trimtab.cli import files as _files
+
+    def fail(_: int) -> None:
+        raise OSError(fault, os.strerror(fault))
+
+    session()
+    with monkeypatch.context() as patch:
+        patch.setattr(_files.os, "fsync", fail)
+        done = run("plan", "s.json", "--target-share", "0.3", "--summary", "-o", "p.md")
+    assert done.returncode == 74
+    assert done.stderr.splitlines()[-2:] == [
+        f"trimtab: p.md: {os.strerror(fault).lower()}",
+        "  check the output: its place, its mode, and the space that is left there",
+    ]
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "trimtab", "count", "s.json"]
+        told = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert told.returncode == 74
+    assert "trimtab: no space left on device\n  check the output" in told.stderr
+
+
+def test_demo_on_a_full_disk_leaves_no_part_of_a_session(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trimtab.cli import files as _files
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_files.os, "fsync", fail)
+        assert run("demo").returncode == 74
+    assert not [*Path("trimtab-demo").iterdir()]
+    assert run("demo").returncode == run("demo").returncode == 0
+    assert Path("trimtab-demo/session.jsonl").read_bytes() == EXAMPLE.read_bytes()
+
+
+def test_a_pipe_whose_reader_has_gone_is_an_error_of_the_output(home: Path) -> None:
+    large = [{"role": role, "content": f"{n} {'word ' * 4_000}"} for n in range(20) for role in ("user", "assistant")]
+    done = run("compact", session(messages=large), "-o", "o.json", "--target-share", "0.3", "--session", "talk")
+    assert done.returncode == 0, done.stderr
+    (ref,) = [each["ref"] for each in json.loads(run("archive", "list", "--json").stdout)["sessions"]]
+    os.mkfifo("pipe")
+    with subprocess.Popen(["head", "-c", "1", "pipe"], stdout=subprocess.DEVNULL):
+        done = run("restore", ref, "--session", "talk", "-o", "pipe")
+    assert done.returncode == 74
+    assert "cannot write pipe: its reader has gone" in done.stderr
+
+
 def test_an_output_that_is_no_session_of_an_agent_is_replaced(home: Path) -> None:
     for text in ("[]", "notes", json.dumps(transcript("u:5 a:5", provider="anthropic"))):
         Path("o.json").write_text(text)
@@ -319,6 +449,61 @@ def test_a_chat_with_system_text_beside_it_is_read_back_as_a_chat(home: Path) ->
     found = trimtab.read("o.json")
     assert (found.provider, found.system) == ("openai_chat", "be brief")
     assert json.loads(run("count", "o.json", "--json").stdout)["tokens"] == done["tokens_after"]
+
+
+ELSEWHERE = "sqlite:///other place.db"
+
+
+def typed(told: str, what: str) -> list[str]:
+    """The words of the command that stands behind these words, or on the line below them."""
+    return shlex.split(told.split(what, 1)[1].strip().partition("\n")[0])[1:]
+
+
+def test_a_printed_command_names_the_archive_that_it_is_about(home: Path) -> None:
+    lines = "".join(f"{json.dumps(line)}\n" for line in LINES["claude_code"](30))
+    Path("session.jsonl").write_text(lines)
+    beside = ("--archive", ELSEWHERE)
+    for verb in (["rescue", "session.jsonl"], ["compact", "session.jsonl", "-o", "o.json"]):
+        told = run(*verb, "--target-share", "0.5", *beside).stdout
+        back = typed(told, "originals" if verb[0] == "rescue" else "undo")
+        assert back[-2:] == [*beside]
+        assert run(*back).returncode == 0
+        shown = run("archive", "show", back[1], *beside).stdout
+        for what in ("for the whole list:", "in reading order:"):
+            assert run(*typed(shown, what)).returncode == 0
+        listed = run("archive", "list", *beside).stdout
+        look = shlex.join(typed(listed, "to look at one:")).replace("NAME", back[1])
+        assert run(*shlex.split(look)).returncode == 0
+    told = run("rescue", "session.jsonl", "--target-share", "0.5", "--archive", "memory").stdout
+    assert "trimtab restore" not in told
+    assert "--archive" not in run("compact", "session.jsonl", "-o", "o.json", "--target-share", "0.5").stdout
+
+
+def test_a_printed_command_has_the_options_of_the_one_that_printed_it(home: Path) -> None:
+    given = ["--window", "150000", "--model", CLAUDE_CHEAP, "--format", "anthropic", "--whole"]
+    session()
+    want = [*given[2:4], *given[:2], *given[4:]]
+    shown = run("show", "s.json", *given).stdout
+    assert typed(shown, "to see what would go for half of it:") == [*("plan", "s.json", "--target-share", "0.5"), *want]
+    shown = run("show", "s.json", *given, "--policy", "goat").stdout
+    assert typed(shown, "each edit with its reason:") == ["plan", "s.json", *want, "--policy", "goat"]
+    beside = ["--pin", "a b", "--pin=-x", "--session", "talk", *("--archive", ELSEWHERE)]
+    told = run("compact", "s.json", "-o", "o.json", *given, *beside).stdout
+    assert typed(told, "all the same:") == [
+        *("compact", "s.json", "-o", "OUT", "--target-share", "0.5", *want, *beside)
+    ]
+    planned = run("plan", "s.json", *given, "--from", "0", "--to", "7").stdout
+    assert typed(planned, "brings them back:") == ["compact", "s.json", "-o", "OUT", *want, "--from", "0", "--to", "7"]
+
+
+def test_the_command_that_applies_a_written_plan_reads_the_session_as_the_plan_did(home: Path) -> None:
+    run("demo", ".")
+    told = run("plan", "compacted.jsonl", "--whole", "--target-share", "0.2", "--summary", "-o", "p.md").stdout
+    apply = typed(told, "edit the summary at its end, then")
+    assert apply == ["apply", "compacted.jsonl", "--plan", "p.md", "-o", "OUT", "--whole"]
+    assert f"trimtab {shlex.join(apply)}\n" in Path("p.md").read_text()
+    done = run(*apply)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_session_under_its_target_says_what_to_type(home: Path) -> None:

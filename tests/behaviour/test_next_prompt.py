@@ -199,6 +199,19 @@ def test_a_call_that_was_billed_more_than_the_table_s_window_shows_that_it_is_an
     assert "window 300,000 (assumed)" in headline("s")
 
 
+@pytest.mark.parametrize("role", ["system", "user"])
+def test_a_list_that_is_too_large_for_objects_lacks_what_a_small_one_lacks(
+    monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    messages = [{"role": role, "content": "be brief " * 100}, {"role": "user", "content": "go on " * 400}]
+    path = saved("s.json", json.dumps(messages))
+    small, told = counted(path, "--model", GPT), run("count", path, "--model", GPT).stdout
+    monkeypatch.setattr("trimtab.cli.input.LARGE", 1_000)
+    assert counted(path, "--model", GPT) == small
+    assert run("count", path, "--model", GPT).stdout == told
+    assert ("without system text" in told) == (role == "user")
+
+
 def test_what_is_assumed_or_missing_stands_in_the_headline() -> None:
     path = saved("s", json.dumps([*format_cases.LINES["openai_chat"](2)]))
     first, second = run("count", path).stdout.splitlines()[:2]

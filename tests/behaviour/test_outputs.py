@@ -127,6 +127,34 @@ def test_restore_does_not_replace_a_file_of_its_archive(home: Path, suffix: str)
     assert run(*words).returncode == 0
 
 
+@pytest.mark.parametrize("output", [ARCHIVE, f"{ARCHIVE}-wal", "linked.db", "copy.db"])
+@pytest.mark.parametrize(
+    "words", [[*WRITERS["plan"][0]], [*WRITERS["compact"][0], "--archive", "memory"], [*WRITERS["report"][0]]]
+)
+def test_no_verb_replaces_an_archive_that_it_does_not_read(home: Path, words: list[str], output: str) -> None:
+    assert run("compact", "s.json", "-o", "o.json", "--target-share", "0.4").returncode == 0
+    archived = Path(ARCHIVE).read_bytes()
+    os.link(ARCHIVE, "linked.db")
+    Path("copy.db").write_bytes(archived)
+    Path(f"{ARCHIVE}-wal").touch()
+    words = [*words, "--archive", "sqlite:///other.db"] if words[0] == "report" else words
+    run("compact", "s.json", "-o", "o.json", "--target-share", "0.4", "--archive", "sqlite:///other.db")
+    before = Path(output).read_bytes()
+    done = run(*words, "-o", output)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "name another output with -o" in done.stderr
+    assert (Path(output).read_bytes(), Path(ARCHIVE).read_bytes()) == (before, archived)
+
+
+@pytest.mark.parametrize("url", [None, "sqlite:///new.db"])
+def test_compact_does_not_write_its_list_where_it_makes_the_archive(home: Path, url: str | None) -> None:
+    place = ARCHIVE if url is None else url.removeprefix("sqlite:///")
+    done = run(*WRITERS["compact"][0], "-o", f"./{place}", *(() if url is None else ("--archive", url)))
+    assert (done.returncode, done.stdout) == (64, "")
+    assert f"./{place} is the archive" in done.stderr
+    assert not Path(place).exists()
+
+
 def test_apply_does_not_replace_its_plan(home: Path) -> None:
     words = named(WRITERS["apply"][0])
     done = run(*words, "-o", "plan.json")

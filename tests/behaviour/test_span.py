@@ -106,6 +106,19 @@ def test_a_span_and_a_target_are_two_wishes() -> None:
         trimtab.Compactor(CLAUDE).plan(transcript(LONG), span=(1, 3), target_share=0.5)
 
 
+def test_a_range_that_one_of_several_files_lacks_is_told_in_its_row(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("short.json", "long.json")]
+    for path, talk in zip(paths, ("u:30 a:30 u:30", LONG), strict=True):
+        path.write_text(json.dumps(transcript(talk, provider="anthropic")))
+    words = ("plan", *map(str, paths), "--model", CLAUDE, "--json", "--from", "5")
+    done = run(*words, "--to", "14")
+    short, long = json.loads(done.stdout)["files"]
+    assert done.returncode == 65
+    assert "a span of 3 messages has ends from 0 to 3, got 5 and 15" in short["error"]
+    assert long["tokens_after"] < long["tokens_before"]
+    assert run(*words).returncode == 64
+
+
 def test_the_commands_take_a_range_with_both_ends_included(tmp_path: Path) -> None:
     messages, file, out = transcript(LONG, provider="anthropic"), tmp_path / "list.json", tmp_path / "out.json"
     file.write_text(json.dumps(messages))

@@ -19,7 +19,7 @@ def open_archive(url: str | Archive) -> Archive:
         url: ``memory``, ``sqlite:///PATH``, ``postgresql://...``, or an ``Archive`` object, which is returned.
 
     Raises:
-        ValueError: the address has an unknown scheme.
+        ValueError: the address has an unknown scheme, or names no file.
         ArchiveError: the archive cannot be opened.
     """
     if not isinstance(url, str):
@@ -40,8 +40,10 @@ def check_url(url: str) -> None:
     """Reject an address of no archive.
 
     Raises:
-        ValueError: the address has an unknown scheme.
+        ValueError: the address has an unknown scheme, or names no file.
     """
+    if url == "sqlite:///":  # SQLite would keep the originals in a temporary file, which goes with the process
+        raise ValueError("the archive sqlite:/// names no file: use sqlite:///PATH, or 'memory' for none")
     if url != "memory" and not url.startswith(("sqlite:///", "postgresql://", "postgres://")):
         raise ValueError(f"unknown archive {mask(repr(url))}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'")
 
@@ -58,7 +60,7 @@ class Opener:
         """Open nothing.
 
         Raises:
-            ValueError: the address has an unknown scheme.
+            ValueError: the address has an unknown scheme, or names no file.
             TypeError: it is neither an address nor an Archive.
         """
         if not isinstance(where, str):

@@ -76,6 +76,9 @@ ADVICE = {
 }
 """What to do, by exit code, where an error does not say it itself."""
 
+UNWRITTEN = "check the output: its place, its mode, and the space that is left there"
+"""What to do where the system refuses a file or stdout."""
+
 RESUMED = "the same command goes on with the job, once its files can be read and --out be written"
 """What to do after a failed job, where an error does not say it itself."""
 
@@ -112,13 +115,14 @@ def main(arguments: Sequence[str]) -> int:
         options = parser((given,) if alone else VERBS, (given,)).parse_args(arguments)
     except SystemExit as stop:
         return _left(stop)
+    options.code = OK
     try:
-        code: int = options.run(options)
+        options.code = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does: no error. Without dup2 Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return int(options.code)  # of a long answer, what its verb knew before it printed
     except SystemExit as stop:  # of a library, such as a server's
         return _left(stop)
     except KeyboardInterrupt:
@@ -131,7 +135,7 @@ def main(arguments: Sequence[str]) -> int:
 
             print_note(mask(format_exc()))
         return _report(error, options.verb)
-    return code
+    return int(options.code)
 
 
 def _left(stop: SystemExit) -> int:
@@ -149,7 +153,8 @@ def _report(error: Exception, verb: str) -> int:
     if code is None:
         lines = [lines[0], "  this is a bug in trimtab; --debug shows the traceback"]
     elif len(lines) == 1 and "trimtab " not in text and "pip install" not in text:
-        advice = RESUMED if (verb, code) == ("batch", IO) else ADVICE[code].format(verb=verb)
+        advice = UNWRITTEN if isinstance(error, OSError) else ADVICE[code].format(verb=verb)
+        advice = RESUMED if (verb, code) == ("batch", IO) else advice
         lines.append(UNKNOWN_REF if text.startswith("no compaction") else advice)
     print_note(Styled(f"trimtab: {lines[0]}", "red"))
     for line in lines[1:MAX_ERROR_LINES]:
@@ -167,5 +172,6 @@ def _code_of(error: Exception) -> int | None:
 
 
 def _text_of(error: OSError) -> str:
-    """Return the system's words for an error, behind the file that it is about."""
-    return f"{error.filename}: {error.strerror.lower()}" if error.filename and error.strerror else str(error)
+    """Return the system's words for an error, behind the file that it is about; of standard streams it names none."""
+    named = f"{error.filename}: " if error.filename else ""
+    return f"{named}{error.strerror.lower()}" if error.strerror else str(error)

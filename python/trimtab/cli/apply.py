@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import MessageError, PlanError
 from . import compact
 from .files import chunks
+from .options import READING, given_options
 from .output import to_json
 
 if TYPE_CHECKING:
@@ -89,12 +90,13 @@ def to_markdown(found: Previewed, options: argparse.Namespace) -> str:
         shlex.quote(name) if name.isprintable() and name != "-" else instead
         for name, instead in ((options.file, "FILE"), (options.output, "PLAN"))
     ]
+    given = given_options(options, *READING)
     before, after, target = (f"{number:,}" for number in (plan.tokens_before, plan.tokens_after, plan.target))
     return f"""# A plan of trimtab
 
 Edit the summary at the end of this file, then apply the plan:
 
-    trimtab apply {names[0]} --plan {names[1]} -o OUT
+    trimtab apply {names[0]} --plan {names[1]} -o OUT{given if given.isprintable() else ""}
 
 The summary takes the place of messages #{zone.start} to #{zone.stop - 1}: {tokens:,} tokens by {found.author}, at most
 {most:,} were planned. With it, {before} tokens of messages become {after} (target {target}).

@@ -17,7 +17,7 @@ from .._home import archive_url
 from .._repr import one_line
 from ..errors import ArchiveError, SessionError
 from .files import archive_path, check_output, existing, write
-from .options import add_archive, add_json, add_output, session_option
+from .options import add_archive, add_json, add_output, archive_option, session_option
 from .originals import full_ref, short_refs, who, words
 from .output import many, plain, print_answer, print_note
 from .progress import Progress
@@ -89,11 +89,12 @@ def run(options: argparse.Namespace) -> int:
 def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("listing"):
         sessions, totals = archive.overview(), archive.totals()
-    print_answer(options, {"sessions": sessions, "totals": totals}, _overview(sessions, totals))
+    lines = _overview(sessions, totals, archive_option(options.archive))
+    print_answer(options, {"sessions": sessions, "totals": totals}, lines)
     return 0
 
 
-def _overview(sessions: list[Overview], totals: Totals) -> Iterator[str]:
+def _overview(sessions: list[Overview], totals: Totals, place: str) -> Iterator[str]:
     """Yield two lines a session: what to type, when and how much; then the file, the model and the first request."""
     from ..archive.names import is_unnamed
 
@@ -110,7 +111,7 @@ def _overview(sessions: list[Overview], totals: Totals) -> Iterator[str]:
     sums = (many(len(sessions), "session"), many(totals.compactions, "compaction"))
     yield f"{', '.join(sums)}, {totals.tokens_saved:,} tokens saved"
     if sessions:
-        yield "  to look at one: trimtab archive show NAME"
+        yield f"  to look at one: trimtab archive show NAME{place}"
 
 
 def _bytes(size: int) -> str:
@@ -128,7 +129,7 @@ def _show(archive: SqlArchive, options: argparse.Namespace) -> int:
     if past:
         print_answer(options, past, map(_describe, past))
     else:
-        print_answer(options, originals, _removed(ref, originals, about))
+        print_answer(options, originals, _removed(ref, originals, about, archive_option(options.archive)))
     return 0
 
 
@@ -136,7 +137,7 @@ def _history_of(archive: SqlArchive, ref: str) -> list[ArchivedCompaction]:
     return archive.history(archive.changes(ref).session, limit=None)
 
 
-def _removed(ref: str, originals: list[Original], about: list[ArchivedCompaction]) -> Iterator[str]:
+def _removed(ref: str, originals: list[Original], about: list[ArchivedCompaction], place: str) -> Iterator[str]:
     """Yield the compaction, its summary, the messages that it removed or changed, and how to get all back."""
     from ..archive.names import is_unnamed
 
@@ -148,8 +149,8 @@ def _removed(ref: str, originals: list[Original], about: list[ArchivedCompaction
     yield from map(_preview, originals)
     yield f"{len(originals):,} messages removed or changed"
     session = "".join(session_option(each.session) for each in about if not is_unnamed(each.session, ref))
-    yield f"  for the whole list: trimtab restore {ref}{session}"
-    yield f"  in reading order: trimtab diff {ref}{session}"
+    yield f"  for the whole list: trimtab restore {ref}{session}{place}"
+    yield f"  in reading order: trimtab diff {ref}{session}{place}"
 
 
 def _describe(past: ArchivedCompaction) -> str:
@@ -202,6 +203,7 @@ def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("verifying"):
         faults = archive.verify(options.name)
     if faults:
+        options.code = 1
         print_answer(options, faults, (f"{fault.where}: {fault.what}" for fault in faults))
         print_note("the data named above is damaged; restore a backup of the archive, or forget these sessions")
         return 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from .options import (
     add_policy,
     add_span,
     add_summarizer,
+    archive_option,
     policy,
     session_option,
     summarizer,
@@ -189,9 +189,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield "  archive     none: the original cannot be restored"
         return
     yield f"  archive     {report['archive'].removeprefix('sqlite:///')}"
-    place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
     session = session_option(report["session"]) if report["session"] else ""
-    yield f"  undo        trimtab restore {report['ref']}{session}{place}"
+    yield f"  undo        trimtab restore {report['ref']}{session}{archive_option(report['archive'])}"
 
 
 def _kept(report: dict[str, Any]) -> Iterator[str]:

@@ -49,7 +49,7 @@ def _count(options: argparse.Namespace) -> FileAnswer:
     summed = _stream(text, cm.counter, where_of(options)) if text else _scan(found, cm.counter)
     messages, kinds = summed[1:]
     total = sum(kinds.values())
-    next_prompt = NextPrompt.of(options, found, cm, total if text else 0)
+    next_prompt = NextPrompt.of(options, found, cm, kinds if text else None)
     report = fields(found, cm, next_prompt, summed)
     verdict, *more = next_prompt.lines()
     lines = [

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .files import write
 from .output import print_line
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         if each.exists() and each.read_bytes() != content:
             raise FileExistsError(f"{each} is another file: name another folder, as in trimtab demo DIR")
     for each, content in texts.items():
-        each.write_bytes(content)
+        write(str(each), content.decode())
     print_line(f"wrote {file}: a coding agent's session of 141 messages. Try next:")
     names = {"file": file, "smaller": folder / "smaller.json", "compacted": compacted}
     quoted = {name: shlex.quote(str(path)) for name, path in names.items()}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__, _core
 from .._home import archive_url
-from .files import archive_path
+from ..archive.opener import check_url
+from .files import archive_path, is_database
 from .options import add_archive, add_json
 from .output import print_answer
 from .terminal import Styled
@@ -48,10 +49,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look, and report; open no archive, so that none is created or changed."""
+    """Look, and report; open no archive, so that none is created or changed.
+
+    Raises:
+        ValueError: the address is one of no archive.
+    """
     import sqlite3
 
     url = archive_url(options.archive)
+    check_url(url)
     fault = _fault(archive_path(url))
     report: dict[str, Any] = {
         "trimtab": __version__,
@@ -111,7 +117,11 @@ def _fault(path: str) -> str | None:
     if place.exists():
         if not place.is_file():
             return f"{place} is no file: name another with --archive"
-        return None if os.access(place, os.W_OK) else f"{place} cannot be written: change its mode or owner"
+        if not os.access(place, os.R_OK | os.W_OK):
+            return f"{place} cannot be read and written: change its mode or owner"
+        if place.stat().st_size and not is_database(path):
+            return f"{place} is damaged or no archive: restore a backup, move it away, or name another with --archive"
+        return None
     folder = next(parent for parent in place.absolute().parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         return f"nothing can be created in {folder}: name another place with --archive or TRIMTAB_HOME"

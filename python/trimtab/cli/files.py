@@ -25,6 +25,9 @@ AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """Ends of the names of the files beside a SQLite file."""
 
+SQLITE_HEADER = b"SQLite format 3\0"
+"""First bytes of a SQLite file."""
+
 
 def archive_path(url: str) -> str:
     """Return the path of an archive that is a file, else an empty one."""
@@ -74,27 +77,58 @@ def to_text(messages: Sequence[Any], name: str, fields: dict[str, Any] | None = 
 
 
 def check_output(options: argparse.Namespace, *inputs: str) -> None:
-    """Refuse to write onto an input or an agent's session file, unless the user forces it.
+    """Refuse to write onto an input, an archive or an agent's session file, unless the user forces it.
 
     Args:
-        options: with the name of the output, ``-`` or none for stdout, and ``force``.
+        options: with the name of the output, ``-`` or none for stdout, ``force``, and ``archive`` where there is one.
         inputs: names of files that are read, ``-`` for stdin; empty ones are ignored.
 
     Raises:
-        ValueError: the output is one of these files, whatever its name, or a session file.
+        ValueError: the output is one of these files, whatever its name, a session file, a SQLite file, or the place of
+            the archive, which may not be there yet.
     """
     name = getattr(options, "output", "-")
-    found = _status(_descriptor(sys.stdout) if name == "-" else name)
-    if found is None or not stat.S_ISREG(found.st_mode) or getattr(options, "force", False):
+    if getattr(options, "force", False):
         return
     what = "stdout" if name == "-" else name
     advice = "name another output with -o, or replace it with --force"
-    for read in filter(None, inputs):
-        names = [_descriptor(sys.stdin)] if read == "-" else [read + suffix for suffix in ("", *SQLITE_SUFFIXES)]
-        if any(status and samestat(found, status) for status in map(_status, names)):
-            raise ValueError(f"{what} is the input\n  {advice}")
-    if is_log(f"/dev/fd/{_descriptor(sys.stdout)}") if name == "-" else is_log(name) or _is_of_agent(name):
-        raise ValueError(f"{what} is an agent's session\n  {advice}")
+    found = _status(_descriptor(sys.stdout) if name == "-" else name)
+    if found is not None and stat.S_ISREG(found.st_mode):
+        for read in filter(None, inputs):
+            names = [_descriptor(sys.stdin)] if read == "-" else [read + suffix for suffix in ("", *SQLITE_SUFFIXES)]
+            if any(status and samestat(found, status) for status in map(_status, names)):
+                raise ValueError(f"{what} is the input\n  {advice}")
+        file = f"/dev/fd/{_descriptor(sys.stdout)}" if name == "-" else name
+        if is_log(file) or (name != "-" and _is_of_agent(name)):
+            raise ValueError(f"{what} is an agent's session\n  {advice}")
+        if any(is_database(file.removesuffix(suffix)) for suffix in ("", *SQLITE_SUFFIXES)):
+            raise ValueError(f"{what} is of a SQLite database, perhaps of an archive\n  {advice}")
+    if name != "-" and _is_of_archive(name, getattr(options, "archive", None)):
+        raise ValueError(f"{what} is the archive\n  {advice}")
+
+
+def is_database(name: str) -> bool:
+    """Return whether a file is a SQLite database."""
+    try:
+        with Path(name).open("rb") as file:
+            return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+    except OSError:
+        return False
+
+
+def _is_of_archive(name: str, named: str | None) -> bool:
+    """Return whether a file has the place of the named or the default archive, or of a file beside it."""
+    archives = filter(None, (archive_path(archive_url(url)) for url in (named, None)))
+    places = [_place(path + suffix) for path in archives for suffix in ("", *SQLITE_SUFFIXES)]
+    return (place := _place(name)) is not None and place in places
+
+
+def _place(name: str) -> Path | None:
+    """Return the path of a file without links; None for a name that no file can have."""
+    try:
+        return Path(name).resolve()
+    except (OSError, RuntimeError, ValueError):  # a circle of links; a NUL in the name
+        return None
 
 
 def _is_of_agent(name: str) -> bool:
@@ -125,8 +159,19 @@ def write(name: str, text: str) -> None:
     """Write a file atomically: a temporary file replaces it.
 
     Raises:
-        OSError: the file cannot be written; an existing file is unchanged.
+        OSError: the file cannot be written, which the error names; an existing file is unchanged.
     """
+    try:
+        _write(name, text)
+    except OSError as error:
+        if error.errno is None or name == "-":
+            raise
+        if isinstance(error, BrokenPipeError):  # not stdout's, where it is no error
+            raise OSError(f"cannot write {name}: its reader has gone") from error
+        raise OSError(error.errno, error.strerror, name) from error  # it may name the temporary file, or none
+
+
+def _write(name: str, text: str) -> None:
     if name == "-":
         sys.stdout.write(text)
         return
@@ -141,7 +186,8 @@ def write(name: str, text: str) -> None:
     path = path.resolve()
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:  # `temporary` is set before the file exists, so that any interrupt removes it
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

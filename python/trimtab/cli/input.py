@@ -67,11 +67,12 @@ def run_files(
         heads: names of the cells of a row.
 
     Returns:
-        The highest exit code.
+        The highest exit code; ``code`` of the options has it before anything is printed, should the reader leave.
     """
     if len(options.files) == 1:
         options.file = options.files[0]
         said = answer(options)
+        options.code = said.code
         print_answer(options, said.report, said.lines)
         return said.code
     reports, rows, codes = [], [], [OK]
@@ -85,9 +86,10 @@ def run_files(
         rows.append([name, *said.row])
         codes.append(said.code)
     numbers = [sum(cell for cell in column if isinstance(cell, int)) for column in zip(*rows, strict=True)]
+    options.code = max(codes)
     total = Styled(f"{len(rows):,} files, {numbers[1]:,} messages", "bold")
     print_answer(options, {"files": reports}, [*table(["file", *heads], rows, sys.stdout), total])
-    return max(codes)
+    return int(options.code)
 
 
 @dataclass(frozen=True, slots=True)

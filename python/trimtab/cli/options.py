@@ -9,6 +9,7 @@ import argparse
 import re
 import sys
 
+from .._home import archive_url
 from .._repr import one_line, printable
 from .terminal import width_of, wrap
 
@@ -91,7 +92,7 @@ def add_output(
     """Add the option for the output file."""
     parser.add_argument("-o", "--output", metavar="OUT", default=default, help=about)
     parser.add_argument(
-        "--force", action="store_true", help="replace OUT even if it is the input or an agent's session"
+        "--force", action="store_true", help="replace OUT even if it is the input, an archive or an agent's session"
     )
 
 
@@ -119,6 +120,45 @@ def session_option(name: str) -> str:
     from shlex import quote
 
     return f" {quote(f'--session={name}')}"
+
+
+def archive_option(url: str | None) -> str:
+    """Return the option that names an archive, for such a command; nothing for the default one, or without one."""
+    from shlex import quote
+
+    return "" if url in (None, archive_url()) else f" --archive {quote(str(url))}"
+
+
+READING = ("model", "window", "format", "whole")
+"""Options that decide what is read of a session, and how it is counted."""
+
+DECIDING = ("policy", "target_tokens", "target_share", "first", "last", "pin", "keep_tag")
+"""Options that decide what leaves it."""
+
+WRITING = ("list", "summarizer", "summarizer_model", "summarizer_url", "key_env", "summarizer_timeout", "no_fallback")
+"""Options that decide what is written of it, and who writes the summary; ``instructions`` are beside them."""
+
+_DEFAULTS = {"policy": "default", "summarizer": "offline"}
+
+_NAMES = {"first": "from", "last": "to"}
+"""Names of options whose values have another one."""
+
+
+def given_options(options: argparse.Namespace, *names: str) -> str:
+    """Return those of the named options that the user gave, for a command that a user copies into a shell."""
+    from shlex import quote
+
+    words = []
+    for name in names:
+        found = getattr(options, name, None)
+        option = f"--{_NAMES.get(name, name).replace('_', '-')}"
+        for value in found if isinstance(found, list) else [found]:
+            if value is True:
+                words.append(f" {option}")
+            elif value is not None and value is not False and value != _DEFAULTS.get(name):  # 0 is a message
+                text = str(value)
+                words.append(f" {quote(f'{option}={text}')}" if text.startswith("-") else f" {option} {quote(text)}")
+    return "".join(words)
 
 
 def tokens(text: str) -> int:

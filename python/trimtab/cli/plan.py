@@ -11,16 +11,21 @@ from dataclasses import asdict, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
+from ..errors import PlanError
 from .apply import to_markdown
 from .files import check_output, write
-from .input import FileAnswer, run_files, sendable
+from .input import FileAnswer, run_files, sendable, span
 from .options import (
+    DECIDING,
+    READING,
+    WRITING,
     add_file,
     add_keep_tag,
     add_output,
     add_policy,
     add_span,
     add_summarizer,
+    given_options,
     policy,
     summarizer,
 )
@@ -105,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options, options.file)
     found, report, lines = _planned(options)
+    options.code = _code(found, options)
     if options.output is not None:
         write(options.output, to_markdown(found, options))
         lines = chain(lines, _apply(options))
@@ -119,7 +125,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Reject options that go with ``--summary`` alone, and one file for the plans of several."""
+    """Reject options that go with ``--summary`` alone, one file for the plans of several, and half a range."""
+    span(options)
     if options.output is not None and len(options.files) > 1:
         raise ValueError("-o takes the plan of one file")
     given = {"-o": options.output, "--instructions": options.instructions}
@@ -138,12 +145,22 @@ def _apply(options: argparse.Namespace) -> Iterator[str]:
     """Yield what to do with the written plan."""
     yield ""
     yield f"the plan is in {options.output}: edit the summary at its end, then"
-    yield f"  trimtab apply {shlex.quote(options.file)} --plan {shlex.quote(options.output)} -o OUT"
+    given = given_options(options, *READING)
+    yield f"  trimtab apply {shlex.quote(options.file)} --plan {shlex.quote(options.output)} -o OUT{given}"
 
 
 def _answer(options: argparse.Namespace) -> FileAnswer:
-    """Return the plan of one of several files."""
-    found, report, lines = _planned(options)
+    """Return the plan of one of several files.
+
+    Raises:
+        PlanError: the file has no such range; the others have a row all the same.
+    """
+    try:
+        found, report, lines = _planned(options)
+    except ValueError as error:
+        if span(options) is None:
+            raise
+        raise PlanError(str(error)) from error
     over = found.next_prompt.over or found.plan.is_heavy
     numbers = [report[name] for name in ("messages", "tokens_before", "tokens_after")]
     row = [*numbers, len(report["changes"]), "over" if over else "below", report["reason"]]
@@ -189,7 +206,8 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
         yield from (_row(" ", change, "") for change in kept)
     yield ""
     yield "to do it, with the originals in the archive and the command that brings them back:"
-    yield f"  trimtab compact {shlex.quote(options.file)} -o OUT{_given(options)}"
+    given = given_options(options, *READING, *DECIDING, *WRITING, "instructions")
+    yield f"  trimtab compact {shlex.quote(options.file)} -o OUT{given}"
 
 
 def _summary(found: Previewed) -> Iterator[str]:
@@ -262,23 +280,6 @@ def _line(  # noqa: PLR0917 - the columns of a row
     money = f"{saves * PER:.3f}" if saves else ""
     line = f"{sign}  {place:>5}  {padded(text, _free())} {numbers[0]:>8} {numbers[1]:>7} {money:>11}"
     return Styled(line.rstrip(), SIGNS[sign])
-
-
-def _given(options: argparse.Namespace) -> str:
-    """Return the options of the plan, for a command that a user copies into a shell."""
-    given = {
-        "--model": options.model,
-        "--window": options.window,
-        "--policy": None if options.policy == "default" else options.policy,
-        "--target-tokens": options.target_tokens,
-        "--target-share": options.target_share,
-        "--from": options.first,
-        "--to": options.last,
-        "--format": options.format,
-        "--keep-tag": options.keep_tag,
-    }
-    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
-    return "".join([*words, " --whole"] if options.whole else words)
 
 
 def _way(way: WayCost) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,10 @@ from .._home import archive_url
 from ..archive.sql.codec import encode
 from ..archive.sqlite import DIALECT, SqliteArchive
 from ..archive.values import Stored
+from ..errors import ArchiveError
 from .files import archive_path
 from .input import span, target
+from .output import print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor
 
@@ -27,17 +31,33 @@ if TYPE_CHECKING:
     from ..session.compactor import Compactor
 
 
+@contextmanager
+def without_archive() -> Iterator[None]:
+    """Go on behind a failure of the default archive, with a note: a verb that only looks does not need it."""
+    try:
+        yield
+    except ArchiveError as error:
+        _note(str(error))
+
+
+@lru_cache(16)  # once for all files and policies
+def _note(fault: str) -> None:
+    print_note(f"without the archive: {fault}")
+
+
 class Preview(SqliteArchive):
     """An archive in memory that recognizes the summaries of the default archive, as that of ``compact`` does."""
 
     dialect = replace(DIALECT, compresses=False)
 
     def __init__(self) -> None:
-        """Open the default archive, if there is one, to read it."""
+        """Open the default archive, if there is one that can be read."""
         super().__init__(":memory:")
-        self.durable = True
+        self.durable, self.known = True, None
         path = archive_path(archive_url())
-        self.known = SqliteArchive(path) if Path(path).is_file() else None
+        if Path(path).is_file():
+            with without_archive():
+                self.known = SqliteArchive(path)
 
     def store(self, messages: Sequence[Message], session: str) -> Stored:
         """Return the digests of the messages; nothing is stored, because nobody restores a preview."""
@@ -48,7 +68,9 @@ class Preview(SqliteArchive):
 
     def recognize(self, refs: Iterable[str], session: str) -> dict[str, bool]:
         """Return for each ref that the default archive knows whether the session may read it."""
-        return self.known.recognize(refs, session) if self.known else {}
+        with without_archive():
+            return self.known.recognize(refs, session) if self.known else {}
+        return {}
 
     def owner(self, ref: str) -> str | None:
         """Return the session of a compaction in the default archive."""

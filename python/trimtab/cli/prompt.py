@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..messages.types import text_of
 from .input import model_of, where_of
+from .options import READING, WRITING, archive_option, given_options
 from .output import print_note
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def hint(options: argparse.Namespace, changes: object) -> list[str]:
     """Return what to type if nothing changes and the user gave no target; else no line."""
     if changes or options.target_tokens or options.target_share:
         return []
-    return [f"  to compact it all the same: trimtab compact {shlex.quote(options.file)} -o OUT --target-share 0.5"]
+    given = given_options(options, *READING, "policy", "pin", "keep_tag", *WRITING, "instructions", "session")
+    given += archive_option(getattr(options, "archive", None))
+    file = shlex.quote(options.file)
+    return [f"  to compact it all the same: trimtab compact {file} -o OUT --target-share 0.5{given}"]
 
 
 def known_fields(options: argparse.Namespace, found: Transcript) -> dict[str, Any]:
@@ -120,24 +124,28 @@ class NextPrompt:
     rule: Trigger
 
     @classmethod
-    def of(cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: int = 0) -> NextPrompt:
+    def of(
+        cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: dict[str, int] | None = None
+    ) -> NextPrompt:
         """Return the next prompt of a session.
 
         Args:
             options: those of the verb.
             found: the session.
             cm: its Compactor.
-            unread: tokens of messages that are not in memory.
+            unread: tokens by kind of messages that are not in memory.
         """
+        more = sum(unread.values()) if unread else 0
         size, rule = cm.size(found.messages, system=found.system, tools=found.tools), cm.policy.trigger
-        tokens, trigger = size.prompt + unread, rule.limit(size.terms)
+        tokens, trigger = size.prompt + more, rule.limit(size.terms)
         by_model = cm.policy.counter is None and tokens > trigger
         source, named = size.terms.source, bool(options.model or found.model)
-        lacks = {"system text": not (found.system or _opens_with_system(found)), "tools": not found.tools}
+        has_system = found.system or _opens_with_system(found) or (unread and unread["system"])
+        lacks = {"system text": not has_system, "tools": not found.tools}
         return cls(
             tokens,
             size.billed,
-            size.counted + unread,
+            size.counted + more,
             cm.window,
             "assumed" if not named and source in ("table", "public") else source,
             trigger,

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -25,7 +25,7 @@ from .input import load
 from .options import add_archive, add_file, add_output, add_policy, add_session
 from .originals import fate, full_ref
 from .output import print_json, print_line
-from .preview import preview
+from .preview import preview, without_archive
 from .progress import Progress
 from .show import costs, parts_of
 
@@ -70,7 +70,9 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         archive = _open(options, stack)
         transcript, ref = _loaded(options, archive)
-        past = _past(options, archive, ref)
+        past: list[Past] = []
+        with nullcontext() if ref else _if_default(options):
+            past = _past(options, archive, ref)
         done = fate(archive.changes(ref), len(transcript.messages)) if archive and ref else None
     report = _report(options, transcript, past)
     if done:
@@ -95,12 +97,19 @@ def _url(options: argparse.Namespace) -> str:
 
 
 def _open(options: argparse.Namespace, stack: ExitStack) -> SqlArchive | None:
-    """Return the archive; None if there is none and nobody names one."""
+    """Return the archive; None if there is none that can be opened and nobody names one."""
     from ..archive import open_archive
 
     if options.archive is None and not Path(archive_path(_url(options))).is_file():
         return None
-    return stack.enter_context(cast("SqlArchive", open_archive(existing(options.archive))))
+    with _if_default(options):
+        return stack.enter_context(cast("SqlArchive", open_archive(existing(options.archive))))
+    return None
+
+
+def _if_default(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """Return a context that goes on without the default archive where it fails, and raises for a named one."""
+    return without_archive() if options.archive is None else nullcontext()
 
 
 def _loaded(options: argparse.Namespace, archive: SqlArchive | None) -> tuple[Transcript, str]:

@@ -17,7 +17,7 @@ from ..counting.counter import Counter, scan
 from ..errors import MessageError
 from .files import write
 from .input import DEFAULT_MODELS, sendable, target
-from .options import add_archive, add_file, add_policy
+from .options import add_archive, add_file, add_policy, archive_option
 from .originals import note_origin
 from .output import print_answer, print_line
 from .progress import Progress
@@ -74,10 +74,11 @@ def run(options: argparse.Namespace) -> int:
     with Progress("writing"):
         session, text = fork(source, result.messages, tokens_before=before, tokens_after=after, ref=result.ref)
     report = {"tokens_before": before, "tokens_after": after, **_written(options, session, text)}
+    kept = "the file alone has them" if url == "memory" else f"trimtab restore {result.ref}{archive_option(url)}"
     lines = [
         f"{before:,} -> {after:,} tokens, written to {report['output']}",
         *_commands(report["resume"]),
-        f"  originals   trimtab restore {result.ref}",
+        f"  originals   {kept}",
     ]
     print_answer(options, {**report, "ref": result.ref, "archive": url}, lines)
     return 0

@@ -15,7 +15,7 @@ from ..counting.counter import Counter
 from ..models.model import Model
 from ..planning.rebuilds import CacheRebuild, rebuilds
 from .input import FileAnswer, load, model_of, run_files
-from .options import add_file, add_policy
+from .options import DECIDING, READING, add_file, add_policy, given_options
 from .preview import Previewed, preview
 from .terminal import Styled, about, bar, cells, clip, percents, width
 
@@ -195,9 +195,7 @@ def _repeated(repeats: list[Repeat], top: int, found: Previewed) -> Iterator[str
 
 def _cut(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
     plan, file = found.plan, shlex.quote(options.file)
-    given = f" --target-share {options.target_share}" if options.target_share else ""
-    given += f" --target-tokens {options.target_tokens}" if options.target_tokens else ""
-    given += f" --window {options.window}" if options.window else ""
+    given = given_options(options, *READING, *DECIDING)
     yield ""
     if plan.edits:
         freed = plan.tokens_before - plan.tokens_after
@@ -206,9 +204,9 @@ def _cut(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
         yield f"  trimtab plan {file}{given}"
         return
     yield f"proposed cut: none, {plan.reason} ({plan.tokens_before:,} tokens of messages, target {plan.target:,})"
-    if not given:
+    if not (options.target_tokens or options.target_share):
         yield "  to see what would go for half of it:"
-        yield f"  trimtab plan {file} --target-share 0.5"
+        yield f"  trimtab plan {file} --target-share 0.5{given}"
 
 
 def _rebuilt(options: argparse.Namespace) -> FileAnswer:

@@ -112,6 +112,13 @@ class CompactionRequest:
         """Return the request with other values of ``need``."""
         return replace(self, need=replace(self.need, **limits))
 
+    def recounted(self) -> CompactionRequest:
+        """Return the request with its plan's tokens by its own counter: a caller's plan may be of another model."""
+        if self.plan is None or (before := self.costs(self.plan.target).before) == self.plan.tokens_before:
+            return self
+        after = self.tokens_after(self.plan) if self.plan.edits else before
+        return replace(self, plan=replace(self.plan, tokens_before=before, tokens_after=after))
+
     def here(self) -> CompactionRequest:
         """Return the request for a compaction that is done here: what the server leaves out is in the list."""
         return replace(self, cleared={}, plan=None) if self.cleared else self

@@ -308,6 +308,16 @@ def retired(name: str) -> bool:
     return ModelId.of(name).name in tables.RETIRED
 
 
+def encoding_of(name: str) -> str | None:
+    """Return the vocabulary by which an id is counted; None for one that neither a table nor a family has.
+
+    No file is read, where the id is the place of one.
+    """
+    found = ModelId.of(name)
+    prompt = (_by_key().get(found.key) or _by_family(found)).prompt
+    return None if prompt is PROMPTS["unknown"] and not rows_of(found) else prompt.encoding
+
+
 _SIGNS_CALLS = 3
 """The first generation of Gemini that must have its signatures back (Gemini documentation, "Thought signatures")."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..counting.counter import read_with
 from ..messages.usage import HELD, LARGEST, Usage, is_proven
 from ..models.ids import ModelId
+from ..models.model import encoding_of
 from .call import ReadCall
 
 if TYPE_CHECKING:
@@ -26,12 +27,14 @@ def learn(memory: Memory, transcript: Transcript) -> None:
 
     A billed prompt above the window shows that the model has another one, where another charge or the messages say so
     too: it is assumed to be as large as that. So is the agent's default, where the file does not show its window and
-    the tables have a larger one.
+    the tables have a larger one. Calls of a model with another vocabulary teach nothing: their tokens are others.
     """
     settings, model = memory.settings, memory.settings.model
     is_same = transcript.model and ModelId.of(transcript.model).key == ModelId.of(settings.model_id).key
     if not is_same and model.template is not None:
         return  # another model was charged, and each prompt would be rendered
+    if not is_same and transcript.model and encoding_of(transcript.model) not in {None, model.prompt.encoding}:
+        return  # its bills would decide for its own vocabulary, and be taken for what this model's calls have beside
     if is_same:
         if transcript.window:
             memory.learn_window(transcript.window, "file")

@@ -390,7 +390,8 @@ class Session:
             target_share: share of the messages' tokens to reach, more than 0 and less than 1.
             instructions: for the summarizer.
             plan: the plan to apply as it is; None decides, and leaves results whole where a short summary leaves tokens
-                of the target free. With a plan, a target has no effect.
+                of the target free. With a plan, a target has no effect; of one that was made for another model, the
+                messages are counted anew, and the target is the plan's.
             summary: the text of the summary, such as one that a person edited; no summarizer is asked, and nothing is
                 added or taken out. None asks the summarizer.
             trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
@@ -416,7 +417,7 @@ class Session:
         if instructions is not None or given is not None:
             request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():
-            return (yield from self._memory.compact(request))
+            return (yield from self._memory.compact(request.recounted()))
 
     acompact = _awaitable(compact, "``compact`` with hooks and a summarizer that may be asynchronous.")
 
@@ -561,7 +562,8 @@ class Session:
     def learn(self, transcript: Transcript) -> None:
         """Learn from a session file: the agent's window of this model, and the usage as ``record`` does from each call.
 
-        The next ``count``, ``size`` and ``fit`` of its messages start from what was billed.
+        The next ``count``, ``size`` and ``fit`` of its messages start from what was billed, unless a model with another
+        vocabulary was charged.
 
         Args:
             transcript: of ``read``.

@@ -110,7 +110,11 @@ def test_before_a_compaction_the_session_is_archived_and_found(home: Path) -> No
     with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
         hits = archive.search("marzipan")
         assert [hit.session for hit in hits] == ["s-1"]
-        assert len(archive.load(hits[0].ref, session="s-1")) == len(trimtab.read(home / "s-1.jsonl").messages)
+        messages = trimtab.read(home / "s-1.jsonl").messages
+        assert len(archive.load(hits[0].ref, session="s-1")) == len(messages)
+        counter = trimtab.Counter.for_model("claude-sonnet-5-5")
+        (copy,) = archive.history("s-1")
+        assert copy.original_tokens == copy.compacted_tokens == counter.per_message(messages).sum() > 0
     until(lambda: not list((home / "data/claude-code/waiting").iterdir()))
     kept = [path for path in (home / "data").rglob("*") if path.is_file()]
     assert kept

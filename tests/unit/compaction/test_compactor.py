@@ -314,6 +314,7 @@ def test_an_empty_pin_would_pin_everything_and_is_refused() -> None:
         ({"policy": "boldest"}, "unknown policy 'boldest', known are default, drop"),
         ({"summarizer": "gpt"}, "unknown summarizer 'gpt'"),
         ({"archive": "mysql://x"}, "unknown archive 'mysql://x'"),
+        ({"archive": "sqlite:///"}, "the archive sqlite:/// names no file"),
         ({"window": 20_000}, "need 0 < max_output < window"),
         ({"window": 0}, "window must be a positive number"),
         ({"window": "200k"}, "window must be a positive number"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import trimtab
 from support.command import run
 from support.models import CLAUDE_BOUND
 from trimtab import formats
+from trimtab.messages.types import Charged
 from trimtab.planning import Budget, Terms, Trigger
 from trimtab.planning.savings import Rates, Savings
 
@@ -59,6 +61,37 @@ def test_explain_names_the_tokens_of_the_head_and_the_money_is_theirs(given: tup
     assert re.findall(r"^compacted +(.*?)  ", planned, re.MULTILINE)[:2] == ["here, offline", "here, by a model"]
     saves = json.loads(run("plan", EXAMPLE, *given, "--json").stdout)["savings"]
     assert (saves["gain"], saves["rewrite"]) == (gone, behind)
+
+
+def test_a_session_that_was_billed_for_another_vocabulary_is_counted_by_the_model_s_own() -> None:
+    found, old = trimtab.example(), trimtab.Counter.for_model("claude-opus-4-5")
+    tokens = old.per_message(found.messages, provider=found.provider)
+    places = [at for at, message in enumerate(found.messages) if at and message["role"] == "assistant"]
+    usage = [Charged(at, int(tokens[:at].sum()) + 9_000, 9) for at in places]
+    counter = trimtab.Counter.for_model("claude-sonnet-5-5")
+    for billed in ("claude-opus-4-5", "bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0", "gpt-5.5", "deepseek-r1"):
+        cm = trimtab.Compactor("claude-sonnet-5-5", archive="memory")
+        cm.learn(replace(found, model=billed, usage=usage))
+        size = cm.size(found.messages, system=found.system, tools=found.tools)
+        assert cm.counter.explain() == counter.explain()
+        assert (size.billed, size.prompt) == (0, trimtab.count(found.messages, model="claude-sonnet-5-5"))
+    for billed in ("claude-opus-4-5", "our-deployment", "/no/such/folder"):  # nobody knows that these have another
+        cm = trimtab.Compactor("claude-opus-4-6", archive="memory")
+        cm.learn(replace(found, model=billed, usage=usage))
+        assert cm.size(found.messages, system=found.system, tools=found.tools).billed == usage[-1].prompt
+
+
+def test_a_plan_of_another_model_is_applied_with_the_tokens_of_the_model_that_is_named() -> None:
+    model = ("--model", "gpt-5.5")
+    Path("plan.json").write_text(run("plan", EXAMPLE, "--json", "--target-share", "0.2").stdout)
+    counted = json.loads(run("count", EXAMPLE, "--json", *model).stdout)
+    done = run("apply", EXAMPLE, "--plan", "plan.json", "-o", "o.json", *model)
+    assert done.returncode == 0, done.stderr
+    after = json.loads(run("count", "o.json", "--json").stdout)
+    assert done.stdout.startswith(f"{counted['tokens']:,} -> {after['tokens']:,} tokens (")
+    assert f"  next prompt {counted['next_prompt']:,} -> {after['next_prompt']:,} tokens, " in done.stdout
+    same = json.loads(run("apply", EXAMPLE, "--plan", "plan.json", "-o", "o.json", "--json").stdout)
+    assert same["tokens_before"] == trimtab.Plan.from_json(Path("plan.json").read_text()).tokens_before
 
 
 def test_the_money_of_a_compaction_is_that_of_its_own_tokens() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..._log import log
 from ...archive import Receipt, Record, SqlArchive, open_archive
 from ...archive.names import check_name, given_name
+from ...counting.counter import Counter, scan
 from ...errors import ArchiveError, Error
 from ...formats import read
 from .given import facts
@@ -30,6 +31,8 @@ from .store import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from ...messages.types import Transcript
 
 STRATEGY = "copy"
 """``Record.strategy`` of a session that was archived before its agent compacted it: the list is as it was."""
@@ -101,7 +104,7 @@ def _archive(archive: SqlArchive, path: Path) -> bool:
         return False
     stored = archive.store(transcript.messages, session)
     ref = hashlib.sha256("\0".join([STRATEGY, session, *stored.digests]).encode()).hexdigest()[:20]
-    tokens = transcript.usage[-1].prompt if transcript.usage else 0
+    tokens = transcript.usage[-1].prompt if transcript.usage else _counted(transcript)
     every = tuple(range(len(transcript.messages)))
     archive.commit(stored, Record(ref, STRATEGY, tokens, tokens, plan="{}", preserved=every, exclusive=False))
     found: dict[str, Any] = {**facts(lines.splitlines()), "session_id": session, "ref": ref}
@@ -109,6 +112,15 @@ def _archive(archive: SqlArchive, path: Path) -> bool:
     write(session_file(session), json.dumps(found).encode())
     path.unlink(missing_ok=True)
     return True
+
+
+def _counted(found: Transcript) -> int:
+    """Return the tokens of the messages of a session without a billed call; 0 where its model cannot be read."""
+    try:
+        counter = Counter.for_model(found.model or "claude-sonnet-5-5")
+        return scan(found.messages, counter, found.provider).total
+    except (Error, OSError, ValueError, ImportError):
+        return 0
 
 
 def log_receipts(archive: SqlArchive) -> None:
