@@ -462,6 +462,32 @@ def test_sessions_in_threads_never_see_each_others_memory() -> None:
     assert not failures
 
 
+def test_a_cancelled_afit_ends_with_its_thread_and_leaves_the_session_free() -> None:
+    working, go_on = threading.Event(), threading.Event()
+
+    def redact(text: str) -> str:
+        working.set()
+        assert go_on.wait(30)
+        return text
+
+    async def cancelled() -> None:
+        with made(redact=redact).session("a") as session:
+            task = asyncio.create_task(session.afit(history()))
+            assert await asyncio.to_thread(working.wait, 30)
+            for _ in range(2):  # one more while it waits for its thread
+                task.cancel()
+                await asyncio.sleep(0.02)
+            assert not task.done()
+            go_on.set()
+            with pytest.raises(asyncio.CancelledError) as kept:
+                await task
+            fitted = await session.afit(history())
+            assert fitted.compaction is not None
+            assert kept.value is not None  # and with it the frames of the first call
+
+    asyncio.run(asyncio.wait_for(cancelled(), 60))
+
+
 def test_a_compactor_is_small() -> None:
     made()  # what all share
     tracemalloc.start()
