@@ -196,7 +196,7 @@ def _unbound(view: View, raw: ReadCall, found: Ledger, settings: Settings) -> Vi
     if len(new) == len(made) and all(map(is_, new, made)):
         return view
     result = scan(new, settings.new_counter(), found.provider).digest
-    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new))
+    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new), strips=True)
 
 
 def _discarded(memory: Memory, reason: str) -> Flow[None]:

@@ -14,6 +14,7 @@ from .._log import log
 from ..compaction.view import View
 from ..counting.counter import Counter, scan
 from ..errors import MessageError
+from ..ledger.columns import Kind
 from ..messages.objects import InputMessages
 from ..planning.pins import flagged
 
@@ -80,6 +81,7 @@ class StandIn:
         """Return the call with the result in place of the beginning of its messages.
 
         The call itself if its messages begin otherwise, or if one that is not in the result is pinned now by its flag.
+        A result whose thinking the provider refuses, because another model's compaction left it, ends here.
 
         Args:
             call: the call.
@@ -103,6 +105,9 @@ class StandIn:
         if found is None:
             log.warning("the last result %s of session %r is not the one that was made", view.ref, settings.session)
             return call
+        if settings.strips and not view.strips and _thinks(found, view):
+            self.remember(None)
+            return call
         written = inputs.write(made)
         if view.made:  # so that what a framework has in its first message stands in the result
             self._last = Placed(call.messages[: view.length], written[: view.made])
@@ -117,3 +122,9 @@ class StandIn:
         except MessageError:  # the state was changed outside
             return None
         return found if found.digest_until(self.view.made) == self.view.result else None
+
+
+def _thinks(ledger: Ledger, view: View) -> bool:
+    """Return whether a result has thinking behind its first new message."""
+    owners = ledger.owner[ledger.kind == Kind.THINKING]
+    return bool(((owners >= view.unchanged) & (owners < view.made)).any())

@@ -287,6 +287,29 @@ def test_a_named_session_goes_on_from_a_file_without_its_state(policy: str, tmp_
         assert cm.session("a").fit(grown).resumed_ref is None
 
 
+def thinking(start: int, count: int) -> list[Any]:
+    found = steps(start, count)
+    for n, message in enumerate(found[::2], start):
+        message["content"].insert(0, {"type": "thinking", "thinking": "hm", "signature": f"s{n}"})
+    return found
+
+
+def test_a_model_that_binds_thinking_takes_no_result_with_thinking_of_one_that_does_not(tmp_path: Path) -> None:
+    options: Any = {"window": WINDOW, "max_output": 2_000, "archive": f"sqlite:///{tmp_path / 'a.db'}"}
+    messages = [*history(1)[:1], *thinking(0, 60)]
+    with trimtab.Compactor("claude-sonnet-4-6", **options) as cm:
+        before = cm.session("a").fit(messages)
+    assert "'thinking'" in str(before.messages)
+    binds = trimtab.Compactor("claude-opus-5-5", **options)
+    with binds as cm:
+        after = cm.session("a").fit(messages)
+        assert after.resumed_ref is None
+        assert not trimtab.validate(list(after.messages), provider="anthropic", model=binds.model, original=messages)
+        grown = [*messages, *thinking(60, 60)]
+        again = cm.session("a").fit(grown)  # its own result has thinking of the steps behind the one before
+        assert cm.session("a").fit([*grown, *thinking(120, 1)]).resumed_ref == again.compaction.ref  # type: ignore[union-attr]
+
+
 def test_a_state_keeps_a_window_that_a_refusal_lowered() -> None:
     session = made().session("a")
     session.overflow("prompt is too long: 21346 tokens > 12000 maximum", history())
