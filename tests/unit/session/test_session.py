@@ -287,6 +287,18 @@ def test_a_named_session_goes_on_from_a_file_without_its_state(policy: str, tmp_
         assert cm.session("a").fit(grown).resumed_ref is None
 
 
+def test_a_cut_result_is_cut_once_whichever_session_object_reads_the_list(tmp_path: Path) -> None:
+    cm, messages = made(archive=f"sqlite:///{tmp_path / 'a.db'}", max_result_tokens=800), [*history(0), *steps(0, 1, 90)]
+    with cm:
+        first = cm.session("a").fit(messages).compaction
+        assert first is not None
+        again = cm.session("a").fit([*messages, *steps(1, 1)])
+        assert (again.resumed_ref, again.compaction) == (first.ref, None)
+        cm.session("a").ingest("Bash", "an output of its own\n" * 2_000)
+        assert cm.session("a").fit([*messages, *steps(1, 1)]).resumed_ref == first.ref
+        assert len(cm.session("a").history()) == 2
+
+
 def thinking(start: int, count: int) -> list[Any]:
     found = steps(start, count)
     for n, message in enumerate(found[::2], start):
