@@ -118,7 +118,7 @@ class Memory:
         background: the summary that is written in the background.
         server: what it asks of the provider's server.
         stated: what the provider's refusals said in any session of the Compactor.
-        edited: whether ``fit`` has compacted.
+        edited: whether the list was compacted or pruned.
         continued: whether it began with the state of an earlier one.
         limited: whether the window is another one than that of the Compactor.
         next_prune_check: tokens of messages at which it is looked again whether pruning pays.
@@ -475,6 +475,7 @@ class Memory:
         if plan.edits:
             counter, known = self.settings.counter, frozenset(request.fillers)
             made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
+            self.edited = True
             self.own.remember(None, marks(self.scan(made), fillers))
         return request.inputs.write(made)
 
@@ -534,9 +535,21 @@ class Memory:
             beyond: tokens that the prompt before had beyond its count; None for those of the last charge.
         """
         self.next_prune_check = 0
+        self.edited = True
         self.sizes.forecast.forget(self.sizes.forecast.beyond if beyond is None else beyond)
         self.own.remember(ref, marks, view)
         self.standin.remember(view)
+
+    def _is_edited(self, call: Call) -> bool:
+        """Return whether the call's list was edited, here or by an earlier session of this name.
+
+        Raises:
+            ArchiveError: the archive cannot be read.
+        """
+        if not self.edited and isinstance(call, ReadCall):
+            messages = InputMessages(call.messages, deep=call.formed).messages
+            self.edited = bool(self.own.summaries(call.ledger, messages) or self.own.fillers(call.ledger))
+        return self.edited
 
     def fitted(
         self,
@@ -555,7 +568,7 @@ class Memory:
             call.tools,
             detected=self.settings.provider is None,
             marks_cache=self.settings.marks_cache,
-            drops_thinking=self.settings.marks and self.edited,
+            drops_thinking=self.settings.marks and self._is_edited(call),
         )
         ref = call.view.ref if call.view else None
         if server is None:

@@ -288,7 +288,10 @@ def test_a_named_session_goes_on_from_a_file_without_its_state(policy: str, tmp_
 
 
 def test_a_cut_result_is_cut_once_whichever_session_object_reads_the_list(tmp_path: Path) -> None:
-    cm, messages = made(archive=f"sqlite:///{tmp_path / 'a.db'}", max_result_tokens=800), [*history(0), *steps(0, 1, 90)]
+    cm, messages = (
+        made(archive=f"sqlite:///{tmp_path / 'a.db'}", max_result_tokens=800),
+        [*history(0), *steps(0, 1, 90)],
+    )
     with cm:
         first = cm.session("a").fit(messages).compaction
         assert first is not None
