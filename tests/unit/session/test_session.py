@@ -147,6 +147,46 @@ def test_a_new_pin_ends_the_result(what: str) -> None:
     assert any(message is messages[7] for message in again.messages)
 
 
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_a_pin_and_an_undo_through_another_session_object_end_the_result(where: str, tmp_path: Path) -> None:
+    cm, messages = made(archive="memory" if where == "memory" else f"sqlite:///{tmp_path / 'a.db'}"), history()
+    one, other = cm.session("a"), (cm if where == "memory" else made(archive=cm.archive)).session("a")
+    assert "File 3." not in json.dumps(one.fit(messages).messages)
+    other.pin("File 3.")
+    again = one.fit(messages)
+    assert again.resumed_ref is None
+    assert "File 3." in json.dumps(again.messages)
+    ref = again.compaction.ref  # type: ignore[union-attr]
+    assert one.fit(messages).resumed_ref == other.fit(messages).resumed_ref == ref
+    cm.session("b").fit(history(59))
+    assert one.fit(messages).resumed_ref == ref, "another session's compaction ends nothing"
+    other = cm.session("a")
+    other.pin("File 5.")
+    ref = one.fit(messages).compaction.ref  # type: ignore[union-attr]
+    other.restore(ref)  # made after the pin
+    assert one.fit(messages).resumed_ref is None
+
+
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_pin_of_a_listener_ends_the_result_that_it_is_told_of(name: str | None) -> None:
+    session, messages = made().session(name), history()
+    session.on("compacted")(lambda _: session.pin("File 3."))
+    assert session.fit(messages).compaction
+    again = session.fit(messages)
+    assert again.resumed_ref is None
+    assert "File 3." in json.dumps(again.messages)
+
+
+def test_a_result_with_a_redacted_text_stands_though_the_archive_has_none(caplog: pytest.LogCaptureFixture) -> None:
+    session = made(redact=lambda text: text.replace("file3", "[gone]")).session("a")
+    ref = session.fit(history()).compaction.ref  # type: ignore[union-attr]
+    assert session.archive.view("a") is None
+    assert session.fit(history()).resumed_ref == ref
+    session.archive.close()
+    assert session.fit(history()).resumed_ref == ref, "an archive that is out of reach stops no call"
+    assert "is not known" in caplog.text
+
+
 def test_a_flag_that_pins_a_message_which_left_ends_the_result() -> None:
     session, messages = made("agentpg").session("a"), history()
     first = session.fit(messages, when="after_run")
