@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,8 @@ def agent(write: Any, **options: Any) -> tuple[Compactor, list[Any]]:
     return cm, told
 
 
-def test_too_many_rounds_in_a_row_that_compact_let_the_summarizer_rest() -> None:
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_too_many_rounds_in_a_row_that_compact_let_the_summarizer_rest(goes_on: bool) -> None:
     asked: list[int] = []
 
     def write(_: trimtab.summarize.Ask) -> str:
@@ -38,9 +40,11 @@ def test_too_many_rounds_in_a_row_that_compact_let_the_summarizer_rest() -> None
         return "went well"
 
     cm, told = agent(write)
-    fits = []
+    fits, session = [], cm.session("a")
     for turn in range(12):
-        fits.append(cm.fit(talk(turn), system="You are careful. " * 40))
+        fits.append(session.fit(talk(turn), system="You are careful. " * 40))
+        if goes_on:  # in another process
+            session = cm.session("a", json.loads(json.dumps(session.state())))
         assert fits[-1].compaction is not None
         assert cm.count(list(fits[-1].messages)) < 2_900
     assert asked == [0, 1, 2, 6, 10]

@@ -82,6 +82,10 @@ class Archive(ABC):
         """Return a session's latest result, told by the list that it was made of; None without one."""
         return None
 
+    def stands(self, ref: str, session: str) -> bool:  # noqa: ARG002 - what others are given
+        """Return whether a compaction's result is still its session's latest: no pin, undo or later one ended it."""
+        return True
+
     def end_view(self, session: str) -> None:  # noqa: B027 - there is none to forget
         """Forget that a session's latest result stands in for the list that it was made of."""
 

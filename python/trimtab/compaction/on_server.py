@@ -98,7 +98,8 @@ class Archived:
         ledger = scan(made, request.settings.counter, request.ledger.provider)
         check(ledger, request.settings.rules)
         parts = _core.parts_of(request.originals, made)
-        view = View(self.ref, len(request.originals), request.origin, len(made), ledger.digest, parts)
+        given = (len(request.originals), request.origin)
+        view = View(self.ref, *given, len(made), ledger.digest, parts, request.settings.strips)
         return view, ledger.total
 
 

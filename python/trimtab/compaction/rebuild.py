@@ -73,6 +73,6 @@ def rebuilt(
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
     result, parts = ledger.digest_until(len(made)), _core.parts_of(request.originals, made)
-    view = View(ref, len(request.originals), request.origin, len(made), result, parts)
+    view = View(ref, len(request.originals), request.origin, len(made), result, parts, request.settings.strips)
     total = framed(ledger, messages, counter, request.system, request.tools)[0].total
     return messages, total, marks(ledger, fillers), None if policy.parity else view

@@ -29,6 +29,7 @@ class View:
         made: number of messages of the result.
         result: digest of the result.
         parts: the result's messages, in order.
+        strips: whether thinking that the edits broke was taken out, as models need that bind it to what is before it.
     """
 
     ref: str
@@ -37,6 +38,7 @@ class View:
     made: int
     result: str
     parts: list[Part]
+    strips: bool = False
 
     def __post_init__(self) -> None:
         """Check the values, which may be those of a file.
@@ -46,6 +48,7 @@ class View:
         """
         texts, sizes = (self.ref, self.digest, self.result), (self.length, self.made)
         whole = all(isinstance(text, str) for text in texts) and all(type(n) is int and 0 <= n <= MOST for n in sizes)
+        whole = whole and isinstance(self.strips, bool)
         if not whole or not isinstance(self.parts, list) or not self._are_parts():
             raise ValueError("no result of a compaction: a digest, a position or a message is missing")
 
@@ -83,6 +86,12 @@ class View:
 
         told: Message = {"parts": self.parts}
         return redact_message(told, redact) == told
+
+    @property
+    def unchanged(self) -> int:
+        """Number of messages at the beginning of the result that stand at the beginning of the list, too."""
+        first = self.parts[0] if self.parts else None
+        return first[1] if isinstance(first, list) and first[0] == 0 else 0
 
     def hides(self, positions: Collection[int]) -> bool:
         """Return whether one of these messages is not as it was in the result."""

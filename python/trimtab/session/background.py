@@ -167,6 +167,7 @@ def _swapped(memory: Memory, job: Job, raw: ReadCall, size: Size) -> Flow[Swappe
     if view is not ready.view:
         standin = StandIn(view, is_known=True)
         call = standin.put(raw, memory.settings)
+    undone = memory.undone
     with memory.alone():
         try:
             if view is not ready.view:  # the messages that have lost their thinking are restored too
@@ -183,6 +184,8 @@ def _swapped(memory: Memory, job: Job, raw: ReadCall, size: Size) -> Flow[Swappe
             log.warning("the compaction in the background failed: %s", outline(error))
             yield from _discarded(memory, str(error))
             return None
+        if memory.undone != undone:  # a listener has pinned what may have left
+            made, standin = replace(made, view=None), StandIn(is_known=True)
         memory.done(made, size)
     memory.standin = standin
     return Swapped(call, replace(made, messages=call.messages))
@@ -196,7 +199,7 @@ def _unbound(view: View, raw: ReadCall, found: Ledger, settings: Settings) -> Vi
     if len(new) == len(made) and all(map(is_, new, made)):
         return view
     result = scan(new, settings.new_counter(), found.provider).digest
-    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new))
+    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new), strips=True)
 
 
 def _discarded(memory: Memory, reason: str) -> Flow[None]:

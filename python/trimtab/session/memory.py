@@ -118,10 +118,11 @@ class Memory:
         background: the summary that is written in the background.
         server: what it asks of the provider's server.
         stated: what the provider's refusals said in any session of the Compactor.
-        edited: whether ``fit`` has compacted.
+        edited: whether the list was compacted or pruned.
         continued: whether it began with the state of an earlier one.
         limited: whether the window is another one than that of the Compactor.
         next_prune_check: tokens of messages at which it is looked again whether pruning pays.
+        undone: how often a pin or an undo ended the last result.
     """
 
     settings: Settings
@@ -138,6 +139,7 @@ class Memory:
     continued: bool = False
     limited: bool = False
     next_prune_check: int = 0
+    undone: int = 0
     _compacting: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -248,9 +250,24 @@ class Memory:
             self.limit(settings)
 
     def _find(self) -> None:
-        """Find the last result of a named session in the archive, once."""
-        if not self.standin.is_known and self.settings.exclusive:
-            self.standin.find(self.archived(), self.settings.session)
+        """Find the last result of a named session in the archive: at first, and where it is no longer the one here."""
+        known = self.standin.is_known
+        if not self.settings.exclusive or (known and self.standin.view is None):
+            return
+        archive = self.archived()
+        if known and self.standin.stands(archive, self.settings):
+            return
+        if known:
+            self._end()
+        self.standin.find(archive, self.settings.session)
+
+    def _end(self) -> None:
+        """End the last result, and what was decided by it."""
+        self.undone += 1
+        self.standin.remember(None)
+        self.server.settled = ""  # pins are put behind the provider's compaction again
+        self.verified = Verified()  # a digest does not tell a lone surrogate from what replaced it
+        self.background.stop()
 
     def undo(self, ref: str | None = None) -> None:
         """End the last result: a later list is decided on as it comes.
@@ -262,16 +279,15 @@ class Memory:
             ArchiveError: the archive of a named session cannot be read or written.
         """
         if ref is not None and ref not in self.own.refs:
+            self.standin.is_known &= self.standin.view is not None  # another session object may have made one since
             self._find()
             if self.standin.view is None or self.standin.view.ref != ref:
                 return
-        self.standin.remember(None)
-        self.server.settled = ""  # pins are put behind the provider's compaction again
-        self.verified = Verified()  # a digest does not tell a lone surrogate from what replaced it
-        self.background.stop()
+        self._end()
         archive = self.archived() if self.settings.exclusive else None
         if archive is not None:
             archive.end_view(self.settings.session)
+            self.standin.is_known = False  # another session object may make the next one
 
     def fixed(self, call: Call) -> tuple[int, int]:
         """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
@@ -475,6 +491,7 @@ class Memory:
         if plan.edits:
             counter, known = self.settings.counter, frozenset(request.fillers)
             made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
+            self.edited = True
             self.own.remember(None, marks(self.scan(made), fillers))
         return request.inputs.write(made)
 
@@ -505,7 +522,11 @@ class Memory:
         """
         from ..compaction.flow import compaction  # noqa: PLC0415 - a session that compacts nothing needs none of it
 
-        return self.done((yield from compaction(request)), size)
+        undone = self.undone
+        made = yield from compaction(request)
+        if self.undone != undone:  # a listener, or another thread, has pinned what may have left
+            made = replace(made, view=None)
+        return self.done(made, size)
 
     def done(self, compaction: Compaction[Any], size: Size | None = None) -> Compaction[Any]:
         """Record a compaction; the last usage belongs to another list now.
@@ -534,9 +555,21 @@ class Memory:
             beyond: tokens that the prompt before had beyond its count; None for those of the last charge.
         """
         self.next_prune_check = 0
+        self.edited = True
         self.sizes.forecast.forget(self.sizes.forecast.beyond if beyond is None else beyond)
         self.own.remember(ref, marks, view)
         self.standin.remember(view)
+
+    def _is_edited(self, call: Call) -> bool:
+        """Return whether the call's list was edited, here or by an earlier session of this name.
+
+        Raises:
+            ArchiveError: the archive cannot be read.
+        """
+        if not self.edited and isinstance(call, ReadCall):
+            messages = InputMessages(call.messages, deep=call.formed).messages
+            self.edited = bool(self.own.summaries(call.ledger, messages) or self.own.fillers(call.ledger))
+        return self.edited
 
     def fitted(
         self,
@@ -555,7 +588,7 @@ class Memory:
             call.tools,
             detected=self.settings.provider is None,
             marks_cache=self.settings.marks_cache,
-            drops_thinking=self.settings.marks and self.edited,
+            drops_thinking=self.settings.marks and self._is_edited(call),
         )
         ref = call.view.ref if call.view else None
         if server is None:

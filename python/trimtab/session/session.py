@@ -76,7 +76,11 @@ def _awaitable(
         started = flow(self, *args, **options)
         begin = partial(next, started)
         known = self._memory.verified.length
-        effect, error = await in_thread(begin) if any(is_long(each, known) for each in args) else outcome(begin)
+        try:
+            effect, error = await in_thread(begin) if any(is_long(each, known) for each in args) else outcome(begin)
+        except BaseException:  # cancelled: whoever keeps the exception must not keep the session locked
+            started.close()
+            raise
         if isinstance(error, StopIteration):
             result: T = error.value
             return result

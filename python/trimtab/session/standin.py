@@ -13,7 +13,8 @@ from .. import _core
 from .._log import log
 from ..compaction.view import View
 from ..counting.counter import Counter, scan
-from ..errors import MessageError
+from ..errors import ArchiveError, MessageError
+from ..ledger.columns import Kind
 from ..messages.objects import InputMessages
 from ..planning.pins import flagged
 
@@ -58,10 +59,29 @@ class StandIn:
     is_known: bool = False
     _counter: Counter | None = None
     _last: Placed | None = None
+    _is_storable: bool | None = None
 
     def remember(self, view: View | None) -> None:
         """Remember the session's newest result; None ends the one before."""
-        self.view, self.is_known, self._last = view, True, None
+        self.view, self.is_known, self._last, self._is_storable = view, True, None, None
+
+    def stands(self, archive: Archive | None, settings: Settings) -> bool:
+        """Return whether no other session object or process has ended the result of a named session.
+
+        It stands where the archive cannot tell: one that is out of reach stops no call, and none has a result with a
+        text that ``redact`` removes.
+        """
+        if self.view is None or archive is None:
+            return True
+        try:
+            if archive.stands(self.view.ref, settings.session):
+                return True
+        except ArchiveError as error:
+            log.warning("whether the last result of session %r was ended is not known: %s", settings.session, error)
+            return True
+        if self._is_storable is None:
+            self._is_storable = self.view.is_storable(settings.redact)
+        return not self._is_storable
 
     def find(self, archive: Archive | None, session: str) -> None:
         """Find the result of an earlier process in the archive.
@@ -80,6 +100,7 @@ class StandIn:
         """Return the call with the result in place of the beginning of its messages.
 
         The call itself if its messages begin otherwise, or if one that is not in the result is pinned now by its flag.
+        A result whose thinking the provider refuses, because another model's compaction left it, ends here.
 
         Args:
             call: the call.
@@ -103,6 +124,9 @@ class StandIn:
         if found is None:
             log.warning("the last result %s of session %r is not the one that was made", view.ref, settings.session)
             return call
+        if settings.strips and not view.strips and _thinks(found, view):
+            self.remember(None)
+            return call
         written = inputs.write(made)
         if view.made:  # so that what a framework has in its first message stands in the result
             self._last = Placed(call.messages[: view.length], written[: view.made])
@@ -117,3 +141,9 @@ class StandIn:
         except MessageError:  # the state was changed outside
             return None
         return found if found.digest_until(self.view.made) == self.view.result else None
+
+
+def _thinks(ledger: Ledger, view: View) -> bool:
+    """Return whether a result has thinking behind its first new message."""
+    owners = ledger.owner[ledger.kind == Kind.THINKING]
+    return bool(((owners >= view.unchanged) & (owners < view.made)).any())

@@ -43,6 +43,9 @@ def state_of(memory: Memory) -> dict[str, Any]:
         "rounds": rounds.compactions,
         "failed": rounds.failed,
         "failing": rounds.failing,
+        "crowded": rounds.crowded,
+        "pressed": rounds.pressed,
+        "resting": rounds.resting,
         "edited": memory.edited,
         "moments": sorted(rounds.moments),
         "verified": [memory.verified.length, memory.verified.digest],
@@ -60,8 +63,16 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
     """Go on from a checked state."""
     memory.continued = True
     memory.edited = state["edited"]
-    moments, compactions = set(state["moments"]), state["rounds"]
-    memory.rounds = Rounds(moments, state["turn"], compactions, failed=state["failed"], failing=state["failing"])
+    memory.rounds = Rounds(
+        set(state["moments"]),
+        state["turn"],
+        state["rounds"],
+        state["failed"],
+        state["failing"],
+        state.get("crowded", 0),
+        state.get("pressed", False),
+        state.get("resting", False),
+    )
     memory.verified = Verified(*state["verified"])
     memory.own.texts[:] = state["summaries"]
     memory.own.refs |= state["refs"]
@@ -208,6 +219,9 @@ _STATE: dict[str, Any] = {
     "rounds": _is_count,
     "failed": _is_count,
     "failing": _is_bool,
+    "crowded": _is_count,
+    "pressed": _is_bool,
+    "resting": _is_bool,
     "edited": _is_bool,
     "moments": _each(lambda moment: moment in get_args(When)),
     "verified": _is_pair(_is_count, _is_text),
@@ -292,6 +306,9 @@ _MAY_LACK = frozenset(
         "state.forecast.usage.earlier",
         "state.forecast.doubted",
         "state.request",
+        "state.crowded",
+        "state.pressed",
+        "state.resting",
         "state.server",
     }
 )

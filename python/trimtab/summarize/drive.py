@@ -81,10 +81,24 @@ def result(outcome: Outcome) -> Any:
 
 
 async def in_thread(work: Callable[[], object]) -> Outcome:
-    """Return the outcome of ``work``, which runs in a thread of the running event loop."""
+    """Return the outcome of ``work``, which runs in a thread of the running event loop.
+
+    A thread cannot be stopped: a cancelled task waits for its end, so that nothing else touches what it works on.
+    """
     import asyncio  # noqa: PLC0415 - 24 ms, paid only with a running loop
 
-    return await asyncio.to_thread(outcome, work)
+    # A future, which the end of the loop does not cancel as it cancels the task of `asyncio.to_thread`.
+    run = partial(copy_context().run, outcome, work)
+    thread = asyncio.get_running_loop().run_in_executor(None, run)
+    cancelled: asyncio.CancelledError | None = None
+    while not thread.done():
+        try:
+            await asyncio.wait({thread})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return thread.result()
 
 
 async def adrive(

@@ -162,6 +162,25 @@ def test_every_preset_gives_back_a_smaller_valid_list_in_every_shape(name: str, 
     assert seen or name.startswith("agentpg")
 
 
+@pytest.mark.parametrize("name", [name for name in PRESETS if not name.startswith("agentpg")])
+def test_a_summary_is_not_summarized_alone(name: str) -> None:
+    """To compact a compacted list again and again leaves most of what the first summary told."""
+    messages: list[Any] = [
+        {"role": "user", "content": "Never push to main; ask before deleting files. Mend the parser."}
+    ]
+    for n in range(40):
+        asks = f"Now do task {n + 1}: change src/file_{n}.py, never touch LICENSE_{n}."
+        messages.append({"role": "assistant", "content": f"I mended part {n}. {'words and more ' * 60}"})
+        messages.append({"role": "user", "content": f"{asks} {'because ' * 40}"})
+    session = trimtab.Compactor(CLAUDE, window=20_000, max_output=2_000, policy=name).session("a")
+    told = []
+    for _ in range(6):
+        messages = [*session.compact(messages).messages]
+        told.append(sum(f"LICENSE_{n}." in json.dumps(messages) for n in range(40)))
+    assert told[0] >= 25
+    assert told[-1] >= told[0] * 2 // 3
+
+
 def test_nobody_is_asked_for_a_summary_that_could_not_be_smaller_than_what_it_replaces() -> None:
     asked: list[Any] = []
 

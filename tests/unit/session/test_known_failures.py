@@ -81,6 +81,27 @@ def test_thinking_behind_an_edit_may_be_marked_instead():
         trimtab.Compactor(CLAUDE_BOUND, thinking="keep")
 
 
+def test_marked_thinking_is_said_of_every_edited_list():
+    """``compact`` and ``prune`` edit the list, too, and another session object may go on with it."""
+    messages = transcript(THINKS)
+
+    def of(name: str = "a", policy: str = "default"):
+        options = {"window": 12_000, "max_output": 2_000, "thinking": "mark"}
+        return trimtab.Compactor(CLAUDE_BOUND, policy=policy, **options).session(name)
+
+    session = of()
+    done = session.compact(messages)
+    assert blocks(done.messages, "thinking")
+    for one in (session, of()):
+        assert one.fit(list(done.messages)).request.items() >= UNBOUND.items()
+        assert UNBOUND.items() <= one.fit(list(done.messages[:1])).request.items()
+    assert "betas" not in of().fit(messages[:4]).request
+    session = of(policy="opencode")
+    pruned = session.prune(transcript(f"{THINKS} u:9 c91 r91:90000 u:9 t a:9 u:9 a:9 u:9 a:9 c92 r92:50000 u:9"))
+    assert "betas" not in of(policy="opencode").fit(messages[:4]).request
+    assert UNBOUND.items() <= session.fit(pruned[:4]).request.items()
+
+
 def test_an_open_tool_loop_keeps_the_thinking_that_it_started_with():
     loop = "u:30 t c1 r1:90 " + " ".join(f"c{n} r{n}:90" for n in range(2, 20))
     messages = transcript(f"{PAST} a:30 {loop}")

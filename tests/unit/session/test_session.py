@@ -147,6 +147,46 @@ def test_a_new_pin_ends_the_result(what: str) -> None:
     assert any(message is messages[7] for message in again.messages)
 
 
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_a_pin_and_an_undo_through_another_session_object_end_the_result(where: str, tmp_path: Path) -> None:
+    cm, messages = made(archive="memory" if where == "memory" else f"sqlite:///{tmp_path / 'a.db'}"), history()
+    one, other = cm.session("a"), (cm if where == "memory" else made(archive=cm.archive)).session("a")
+    assert "File 3." not in json.dumps(one.fit(messages).messages)
+    other.pin("File 3.")
+    again = one.fit(messages)
+    assert again.resumed_ref is None
+    assert "File 3." in json.dumps(again.messages)
+    ref = again.compaction.ref  # type: ignore[union-attr]
+    assert one.fit(messages).resumed_ref == other.fit(messages).resumed_ref == ref
+    cm.session("b").fit(history(59))
+    assert one.fit(messages).resumed_ref == ref, "another session's compaction ends nothing"
+    other = cm.session("a")
+    other.pin("File 5.")
+    ref = one.fit(messages).compaction.ref  # type: ignore[union-attr]
+    other.restore(ref)  # made after the pin
+    assert one.fit(messages).resumed_ref is None
+
+
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_pin_of_a_listener_ends_the_result_that_it_is_told_of(name: str | None) -> None:
+    session, messages = made().session(name), history()
+    session.on("compacted")(lambda _: session.pin("File 3."))
+    assert session.fit(messages).compaction
+    again = session.fit(messages)
+    assert again.resumed_ref is None
+    assert "File 3." in json.dumps(again.messages)
+
+
+def test_a_result_with_a_redacted_text_stands_though_the_archive_has_none(caplog: pytest.LogCaptureFixture) -> None:
+    session = made(redact=lambda text: text.replace("file3", "[gone]")).session("a")
+    ref = session.fit(history()).compaction.ref  # type: ignore[union-attr]
+    assert session.archive.view("a") is None
+    assert session.fit(history()).resumed_ref == ref
+    session.archive.close()
+    assert session.fit(history()).resumed_ref == ref, "an archive that is out of reach stops no call"
+    assert "is not known" in caplog.text
+
+
 def test_a_flag_that_pins_a_message_which_left_ends_the_result() -> None:
     session, messages = made("agentpg").session("a"), history()
     first = session.fit(messages, when="after_run")
@@ -287,6 +327,44 @@ def test_a_named_session_goes_on_from_a_file_without_its_state(policy: str, tmp_
         assert cm.session("a").fit(grown).resumed_ref is None
 
 
+def test_a_cut_result_is_cut_once_whichever_session_object_reads_the_list(tmp_path: Path) -> None:
+    cm, messages = (
+        made(archive=f"sqlite:///{tmp_path / 'a.db'}", max_result_tokens=800),
+        [*history(0), *steps(0, 1, 90)],
+    )
+    with cm:
+        first = cm.session("a").fit(messages).compaction
+        assert first is not None
+        again = cm.session("a").fit([*messages, *steps(1, 1)])
+        assert (again.resumed_ref, again.compaction) == (first.ref, None)
+        cm.session("a").ingest("Bash", "an output of its own\n" * 2_000)
+        assert cm.session("a").fit([*messages, *steps(1, 1)]).resumed_ref == first.ref
+        assert len(cm.session("a").history()) == 2
+
+
+def thinking(start: int, count: int) -> list[Any]:
+    found = steps(start, count)
+    for n, message in enumerate(found[::2], start):
+        message["content"].insert(0, {"type": "thinking", "thinking": "hm", "signature": f"s{n}"})
+    return found
+
+
+def test_a_model_that_binds_thinking_takes_no_result_with_thinking_of_one_that_does_not(tmp_path: Path) -> None:
+    options: Any = {"window": WINDOW, "max_output": 2_000, "archive": f"sqlite:///{tmp_path / 'a.db'}"}
+    messages = [*history(1)[:1], *thinking(0, 60)]
+    with trimtab.Compactor("claude-sonnet-4-6", **options) as cm:
+        before = cm.session("a").fit(messages)
+    assert "'thinking'" in str(before.messages)
+    binds = trimtab.Compactor("claude-opus-5-5", **options)
+    with binds as cm:
+        after = cm.session("a").fit(messages)
+        assert after.resumed_ref is None
+        assert not trimtab.validate(list(after.messages), provider="anthropic", model=binds.model, original=messages)
+        grown = [*messages, *thinking(60, 60)]
+        again = cm.session("a").fit(grown)  # its own result has thinking of the steps behind the one before
+        assert cm.session("a").fit([*grown, *thinking(120, 1)]).resumed_ref == again.compaction.ref  # type: ignore[union-attr]
+
+
 def test_a_state_keeps_a_window_that_a_refusal_lowered() -> None:
     session = made().session("a")
     session.overflow("prompt is too long: 21346 tokens > 12000 maximum", history())
@@ -357,7 +435,9 @@ def test_a_state_that_does_not_fit_is_an_error_that_names_what_differs() -> None
     for words, wrong in cases.items():
         with pytest.raises(trimtab.ConfigError, match=words):
             made().session("a", wrong)  # type: ignore[arg-type]
-    for key in state.keys() - {"version"}:
+    later = {"crowded", "pressed", "resting"}  # earlier releases wrote none of them
+    assert made().session("a", {key: state[key] for key in state.keys() - later}).state() == state
+    for key in state.keys() - {"version"} - later:
         with pytest.raises(trimtab.ConfigError, match=f"state has no '{key}'"):
             made().session("a", {name: value for name, value in state.items() if name != key})
     assert made().session("a", state).state() == state
@@ -461,6 +541,32 @@ def test_sessions_in_threads_never_see_each_others_memory() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_cancelled_afit_ends_with_its_thread_and_leaves_the_session_free() -> None:
+    working, go_on = threading.Event(), threading.Event()
+
+    def redact(text: str) -> str:
+        working.set()
+        assert go_on.wait(30)
+        return text
+
+    async def cancelled() -> None:
+        with made(redact=redact).session("a") as session:
+            task = asyncio.create_task(session.afit(history()))
+            assert await asyncio.to_thread(working.wait, 30)
+            for _ in range(2):  # one more while it waits for its thread
+                task.cancel()
+                await asyncio.sleep(0.02)
+            assert not task.done()
+            go_on.set()
+            with pytest.raises(asyncio.CancelledError) as kept:
+                await task
+            fitted = await session.afit(history())
+            assert fitted.compaction is not None
+            assert kept.value is not None  # and with it the frames of the first call
+
+    asyncio.run(asyncio.wait_for(cancelled(), 60))
 
 
 def test_a_compactor_is_small() -> None:

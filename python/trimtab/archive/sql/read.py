@@ -172,6 +172,11 @@ class Queries(Database):
         return decode(rows[0][0]) if rows else None
 
     @transaction(write=False)
+    def stands(self, ref: str, session: str) -> Steps[bool]:
+        """Return whether a compaction's result is still its session's latest: no pin, undo or later one ended it."""
+        return bool((yield "SELECT 1 FROM views WHERE session_id = ? AND event_id = ?", (session, ref)))
+
+    @transaction(write=False)
     def recognize(self, refs: Iterable[str], session: str) -> Steps[dict[str, bool]]:
         """Return for each ref that the archive knows whether the session may read it; retention forgets none."""
         query = (

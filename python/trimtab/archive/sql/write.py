@@ -75,7 +75,7 @@ class Writes(Database):
         yield insert, (ref, session, record.strategy, *tokens, removed, *summary, record.duration_ms, now)
         preserved = json.dumps((yield from _assign(stored, record)))
         yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (preserved, ref)
-        if record.strategy != "ingest":
+        if record.strategy != "ingest" or record.view is not None:  # an output alone leaves the session's list as it is
             yield from _replace_marks(session, record)
         yield from _append(stored, record, version + 1)
         yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)

@@ -70,12 +70,17 @@ class SummarizeZone:
         """Return a summary in place of the messages that are ``leaving``, or None if there are none.
 
         Its limit is ``max_tokens``; unless ``whole``, at most a third of the replaced tokens and at least
-        ``min_tokens``, so that a summary that cannot shrink the transcript is refused before a model is asked.
+        ``min_tokens``, so that a summary that cannot shrink the transcript is refused before a model is asked. An
+        earlier summary leaves with other messages, not alone, and the new one may have as many tokens: each of a chain
+        would lose two thirds of what the one before told.
         """
+        if whole:
+            return zone(costs, leaving, self.max_tokens)
+        if not (leaving & ~costs.summarized & ~costs.filled).any():
+            return None
         replaced = int(costs.per_message[leaving].sum())
-        return zone(
-            costs, leaving, self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, self.min_tokens))
-        )
+        earlier = int(costs.per_message[leaving & costs.summarized].sum())
+        return zone(costs, leaving, min(self.max_tokens, max(replaced // 3, self.min_tokens, earlier)))
 
     def limit(self, target: int) -> int:
         """Return the most tokens of the summary: at most a third of the target."""
