@@ -104,8 +104,8 @@ class ShapeAdapter:
         return {**{key: value for key, value in message.items() if key != field}, "role": role, "content": content}
 
     def _of_gemini(self, part: Mapping[str, Any]) -> Block:
-        call = part.get("functionCall", part.get("function_call"))
-        result = part.get("functionResponse", part.get("function_response"))
+        call = _given(part, "functionCall", "function_call")
+        result = _given(part, "functionResponse", "function_response")
         if isinstance(call, dict):
             name, own = call.get("name") or None, call.get("id")
             ref = own if isinstance(own, str) and own else f"{name}#{len(self._calls)}"
@@ -117,9 +117,9 @@ class ShapeAdapter:
             ref = self._answered(str(result.get("name")), result.get("id"))
             return _block(part, "tool_result", tool_use_id=ref, content=_as_text(result.get("response")))
         text = part.get("text")
-        is_thought = part.get("thought") or "thoughtSignature" in part or "thought_signature" in part
+        is_thought = part.get("thought") or _given(part, "thoughtSignature", "thought_signature") is not None
         is_text = isinstance(text, str) and (text == "" or text.strip() != "") and not is_thought
-        if is_text or ("text" in part and not isinstance(text, str)):
+        if is_text or not isinstance(text, str | None) or _given(part, *part) is None:
             return _block(part, "text", text=text)
         return _block(part, "part")
 
@@ -155,10 +155,15 @@ def _block(raw: Any, kind: str, **fields: Any) -> Block:
     return block
 
 
+def _given(block: Mapping[str, Any], *keys: str) -> Any:
+    """Return the value of the first of these keys that is not null: an SDK's dumps hold null for what is absent."""
+    return next((value for key in keys if (value := block.get(key)) is not None), None)
+
+
 def _of_bedrock(raw: Mapping[str, Any]) -> Block:
     call, result, thought = (raw.get(key) for key in ("toolUse", "toolResult", "reasoningContent"))
-    if "text" in raw:
-        return _block(raw, "text", text=raw["text"])
+    if raw.get("text") is not None or _given(raw, *raw) is None:
+        return _block(raw, "text", text=raw.get("text"))
     if isinstance(call, dict):
         name, given = str(call.get("name") or ""), call.get("input")
         return _block(raw, "tool_use", id=call.get("toolUseId"), name=name, input={} if given is None else given)
@@ -173,7 +178,7 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
         if not isinstance(text, dict):
             return _block(raw, "redacted_thinking", data="")
         return _block(raw, "thinking", thinking=text.get("text"), signature=text.get("signature") or "")
-    kind = next((key for key in ("image", "document") if key in raw), "part")
+    kind = next((key for key in ("image", "document") if raw.get(key) is not None), "part")
     return _block(raw, kind, **({"source": raw[kind].get("source")} if isinstance(raw.get(kind), dict) else {}))
 
 

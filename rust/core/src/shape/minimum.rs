@@ -13,7 +13,7 @@
 
 use super::bedrock;
 use super::items::is_item;
-use super::parts::{is_typed, text_of};
+use super::parts::{given, is_typed, text_of};
 use super::{Provider, foreign};
 use crate::error::Error;
 use crate::ledger::{Builder, Sink};
@@ -36,11 +36,6 @@ const BESIDE: [&str; 12] = [
 ];
 
 const DETECT: &str = "pass messages of one provider; where provider= or --format is given, it must be theirs";
-
-/// The entry under `key` unless it is null.
-fn given<N: Node>(node: &N, key: Key) -> Result<Option<N>, Error> {
-    Ok(node.get(key)?.filter(|value| value.shape() != Shape::Null))
-}
 
 /// The shape that a message gives away; `None` where several providers write it so, or none does.
 pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {

@@ -1,0 +1,91 @@
+"""Lists in the forms that the providers' SDKs and servers write: valid as they are, and kept by a repair."""
+
+import pytest
+from google.genai import types as genai
+
+from oracles.offline.parts import parts
+from support.models import CLAUDE, GPT
+from support.models import GEMINI as GEMINI_SIGNED
+from support.models import GEMINI_UNSIGNED as GEMINI
+from support.offline_cases import ask
+from support.transcripts import transcript
+from trimtab import Compactor, count, repair, validate
+from trimtab.counting.counter import Counter, scan
+from trimtab.ledger.columns import Kind
+from trimtab.messages.shapes import ShapeAdapter
+from trimtab.summarize.offline import offline
+from trimtab.validity import INTERRUPTED
+from trimtab.validity.repair.entries import ORPHAN
+
+ASK = {"role": "user", "content": "go"}
+
+
+def accepted(messages, provider, model):
+    """A list is valid, left as it is by a repair, and taken by a session, which finds the provider by itself."""
+    assert validate(messages, provider=provider) == []
+    assert repair(messages, provider=provider).messages is messages
+    assert Compactor(model).fit(messages).messages is messages
+
+
+# Gemini
+
+
+def content(role, *parts):
+    return {"role": role, "parts": [*parts]}
+
+
+GO = content("user", {"text": "go"})
+
+
+@pytest.mark.parametrize("spec", ["u c1 r1 a:30 u:60+i:200 a", "u c1+c2 r1+r2 a", "u a:30 u:20"])
+def test_a_dump_of_googles_sdk_with_its_nulls_is_read_as_its_objects(spec):
+    contents = [genai.Content.model_validate(message) for message in transcript(spec, "gemini")]
+    dump = [content.model_dump(mode="json") for content in contents]
+    assert any(value is None for content in dump for part in content["parts"] for value in part.values())
+    assert count(dump, model=GEMINI) == count(contents, model=GEMINI)
+    accepted(dump, "gemini", GEMINI)
+    adapter = ShapeAdapter("gemini")
+    read = adapter.read(dump)
+    assert [adapter.write(message) for message in read] == dump
+    assert {block["type"] for message in read for block in message["content"]} - {"part"} != {
+        "text"
+    } or "c1" not in spec
+
+
+def test_a_dump_with_its_nulls_is_repaired_as_its_objects():
+    asked = genai.ModelContent(genai.Part(function_call=genai.FunctionCall(name="f", args={})))
+    contents = [genai.UserContent("go"), asked]
+    dump = [content.model_dump() for content in contents]
+    options = {"provider": "gemini", "model": GEMINI_SIGNED}
+    done = repair(dump, **options)
+    assert {change.code for change in done.changes} == {"interrupted_result", "skipped_signature"}
+    assert done.changes == repair(contents, **options).changes
+    assert done.messages[0] is dump[0]
+    assert validate(done.messages, **options) == []
+
+
+def test_a_part_of_nulls_alone_is_refused_and_leaves():
+    for provider, empty in (("gemini", content("user", {"text": None}, {"text": "x"})),):
+        assert [problem.code for problem in validate([empty], provider=provider)] == ["field_required"]
+        done = repair([empty], provider=provider)
+        assert done.messages == [content("user", {"text": "x"})]
+    empty = {"role": "user", "content": [{"text": "x"}, {"toolUse": None, "text": None}]}
+    assert [problem.code for problem in validate([empty], provider="bedrock")] == ["field_required"]
+    assert repair([empty], provider="bedrock").messages == [{"role": "user", "content": [{"text": "x"}]}]
+
+
+def test_the_summary_reads_a_dump_with_its_nulls_as_without():
+    contents = [
+        genai.UserContent("Fix retry_loop in src/net/client.py today."),
+        genai.ModelContent(genai.Part(function_call=genai.FunctionCall(name="read", args={"path": "src/net/a.py"}))),
+        genai.UserContent(
+            genai.Part.from_function_response(name="read", response={"result": "ConnectionError 10.0.0.7"})
+        ),
+        genai.ModelContent("It is done."),
+    ]
+    dump = [content.model_dump() for content in contents]
+    plain = [content.model_dump(exclude_none=True) for content in contents]
+    aliased = [content.model_dump(exclude_none=True, by_alias=True) for content in contents]
+    assert [*parts(dump)] == [*parts(plain)] == [*parts(aliased)]
+    assert {part.kind for part in parts(dump)} >= {"call", "result"}
+    assert offline(ask(dump)) == offline(ask(plain)) == offline(ask(aliased))
