@@ -100,6 +100,7 @@ class ShapeAdapter:
             self._open.clear()
         self._last_role = role
         read = _of_bedrock if self.provider == "bedrock" else self._of_gemini
+        self._close(blocks or ())
         content = None if blocks is None else [read(block) for block in blocks]
         return {**{key: value for key, value in message.items() if key != field}, "role": role, "content": content}
 
@@ -110,8 +111,7 @@ class ShapeAdapter:
             name, own = call.get("name") or None, call.get("id")
             ref = own if isinstance(own, str) and own else f"{name}#{len(self._calls)}"
             self._calls[ref] = call
-            if ref is not own:
-                self._open[str(name)].append(ref)
+            self._open[str(name)].append(ref)
             return _block(part, "tool_use", id=ref, name=name, input=call.get("args") or {})
         if isinstance(result, dict):
             ref = self._answered(str(result.get("name")), result.get("id"))
@@ -123,8 +123,21 @@ class ShapeAdapter:
             return _block(part, "text", text=text)
         return _block(part, "part")
 
+    def _close(self, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Close the calls that a message's responses name by their ids, before others take what is open by its name."""
+        responses = (_given(part, "functionResponse", "function_response") for part in parts)
+        ids = [response.get("id") for response in responses if isinstance(response, dict)]
+        named = {ref for ref in ids if ref and isinstance(ref, str)}
+        for calls in self._open.values() if named else ():
+            left = [ref for ref in calls if ref not in named]
+            calls.clear()
+            calls.extend(left)
+
     def _answered(self, name: str, ref: object) -> str:
-        """Return the id of the call that a response answers: its own, or that of the first open call of its name."""
+        """Return the id of the call that a response answers: its own, or that of the first open call of its name.
+
+        A response may leave out the id that its call has, as those do that Google's SDK writes.
+        """
         if isinstance(ref, str) and ref:
             return ref
         calls = self._open[name]

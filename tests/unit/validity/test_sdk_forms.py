@@ -34,6 +34,14 @@ def content(role, *parts):
     return {"role": role, "parts": [*parts]}
 
 
+def call(name, ref=None):
+    return {"functionCall": {"name": name, "args": {}} | ({"id": ref} if ref else {})}
+
+
+def response(name, said, ref=None):
+    return {"functionResponse": {"name": name, "response": {"result": said}} | ({"id": ref} if ref else {})}
+
+
 GO = content("user", {"text": "go"})
 
 
@@ -89,3 +97,61 @@ def test_the_summary_reads_a_dump_with_its_nulls_as_without():
     assert [*parts(dump)] == [*parts(plain)] == [*parts(aliased)]
     assert {part.kind for part in parts(dump)} >= {"call", "result"}
     assert offline(ask(dump)) == offline(ask(plain)) == offline(ask(aliased))
+
+
+def test_a_response_without_an_id_answers_the_next_open_call_of_its_name():
+    for calls, given, pairs in (
+        ([call("f", "1")], [response("f", "REAL")], [(1, 2)]),
+        ([call("f", "1"), call("f", "2")], [response("f", "a"), response("f", "b")], [(1, 3), (2, 4)]),
+        ([call("f", "1"), call("f", "2")], [response("f", "b"), response("f", "a", "1")], [(1, 4), (2, 3)]),
+        ([call("g", "1"), call("f", "2")], [response("f", "b"), response("g", "a")], [(1, 4), (2, 3)]),
+    ):
+        messages = [GO, content("model", *calls), content("user", *given)]
+        accepted(messages, "gemini", GEMINI)
+        ledger = scan(messages, Counter.chars(), "gemini")
+        found = [(a, int(b)) for a, b in enumerate(ledger.pair) if b > a]
+        assert found == pairs
+        read = ShapeAdapter("gemini").read(messages)
+        refs = [[block.get("id") or block.get("tool_use_id") for block in message["content"]] for message in read[1:]]
+        assert {(1 + refs[0].index(ref), 1 + len(refs[0]) + n) for n, ref in enumerate(refs[1])} == {*pairs}
+
+
+def test_a_response_without_an_id_stays_where_something_else_is_repaired():
+    answered = [GO, content("model", call("f", "1"), call("g", "2")), content("user", response("f", "REAL"))]
+    done = repair(answered, provider="gemini")
+    assert [change.code for change in done.changes] == ["interrupted_result"]
+    real, made = done.messages[2]["parts"]
+    assert real is answered[2]["parts"][0]
+    assert (made["functionResponse"]["name"], made["functionResponse"]["id"]) == ("g", "2")
+    assert validate(done.messages, provider="gemini") == []
+
+
+def test_a_response_whose_id_no_call_has_is_refused():
+    messages = [GO, content("model", call("f", "1")), content("user", response("f", "x", "2"))]
+    assert [problem.code for problem in validate(messages, provider="gemini")] == ["function_response_name"]
+    messages[2] = content("user", response("g", "x"))
+    assert [problem.code for problem in validate(messages, provider="gemini")] == ["function_response_name"]
+
+
+def test_a_response_without_an_id_takes_no_call_of_an_earlier_turn():
+    messages = [
+        GO,
+        content("model", call("f", "1")),
+        GO,
+        content("model", call("f", "2")),
+        content("user", response("f", "x")),
+    ]
+    ledger = scan(messages, Counter.chars(), "gemini")
+    assert ledger.pair.tolist() == [-1, -1, -1, 4, 3]
+
+
+def test_pairs_are_the_same_where_a_list_is_read_message_by_message():
+    rounds = [
+        content("model", call("f", "1"), call("f", "2")),
+        content("user", response("f", "a"), response("f", "b", "1")),
+    ]
+    messages = [GO, *rounds, *rounds, content("user", response("f", "c"))]
+    whole = scan(messages, Counter.chars(), "gemini")
+    for cut in range(1, len(messages)):
+        grown = scan(messages[:cut], Counter.chars(), "gemini").extend(messages[cut:])
+        assert grown.pair.tolist() == whole.pair.tolist()

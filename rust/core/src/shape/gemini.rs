@@ -146,7 +146,7 @@ impl<N: Node> Attached<N> {
     }
 }
 
-/// Pairs by the call's id where it has one, else by the function's name.
+/// Pairs by the call's id where it has one, else by the function's name, which is then the id of the row.
 fn named<N: Node, S: Sink<Text = N::Text>>(of: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let name = text_of(of, Key::Name)?;
     match text_of(of, Key::Id)?.filter(|id| !id.text().is_empty()) {
