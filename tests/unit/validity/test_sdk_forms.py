@@ -155,3 +155,13 @@ def test_pairs_are_the_same_where_a_list_is_read_message_by_message():
     for cut in range(1, len(messages)):
         grown = scan(messages[:cut], Counter.chars(), "gemini").extend(messages[cut:])
         assert grown.pair.tolist() == whole.pair.tolist()
+
+
+# OpenAI
+
+
+def test_a_refusal_of_the_responses_api_does_not_make_a_list_one_of_chat_completions():
+    refusal = [{"type": "refusal", "refusal": "no"}]
+    item = {"type": "message", "id": "m", "status": "completed", "role": "assistant", "content": refusal}
+    accepted([ASK, item, ASK], "openai_responses", GPT)
+    accepted([ASK, {"role": "assistant", "content": refusal}, ASK], "openai_chat", GPT)
