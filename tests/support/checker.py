@@ -237,7 +237,8 @@ def _thinking(turns, thinking):
 
 def _chat_shape(message, roles):
     role, content, calls = message.get("role"), message.get("content"), message.get("tool_calls")
-    silent = role == "function" or (role == "assistant" and (calls is not None or message.get("function_call")))
+    instead = calls is not None or any(message.get(key) for key in ("function_call", "audio", "refusal"))
+    silent = role == "function" or (role == "assistant" and instead)
     if content is not None or not silent:
         yield from _message(message, roles)
     if content == []:

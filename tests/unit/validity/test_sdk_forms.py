@@ -165,3 +165,14 @@ def test_a_refusal_of_the_responses_api_does_not_make_a_list_one_of_chat_complet
     item = {"type": "message", "id": "m", "status": "completed", "role": "assistant", "content": refusal}
     accepted([ASK, item, ASK], "openai_responses", GPT)
     accepted([ASK, {"role": "assistant", "content": refusal}, ASK], "openai_chat", GPT)
+
+
+@pytest.mark.parametrize("said", [{"audio": {"id": "audio_1"}}, {"refusal": "no"}])
+def test_an_assistant_that_speaks_or_refuses_has_no_content(said):
+    for absent in ({}, {"content": None}):
+        messages = [ASK, {"role": "assistant", **absent, **said}, ASK]
+        accepted(messages, "openai_chat", "gpt-4o-audio-preview")
+        done = repair([*messages, {"role": "tool", "tool_call_id": "z", "content": ""}], provider="openai_chat")
+        assert done.messages[1] is messages[1]
+    messages[1] = {"role": "assistant", "content": None, "audio": None, "refusal": None}
+    assert [problem.code for problem in validate(messages, provider="openai_chat")] == ["null_content"]

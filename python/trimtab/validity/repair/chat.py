@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .entries import Repairs
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_LEGACY = "function_call:"
+"""Beginning of the id of a call in the form before ``tool_calls``, which has none; the function's name follows."""
+_INSTEAD = ("tool_calls", "function_call", "audio", "refusal")
+"""Fields of the assistant that may stand without content."""
 
 
 def repair_chat(entries: list[Entry], changes: Repairs, rules: Rules) -> list[Entry]:
@@ -73,8 +77,8 @@ def _complete(entry: Entry, changes: Repairs) -> list[str]:
     if isinstance(content := fields.get("content"), list) and whole_parts(content) != content:
         changes.add(entry, "incomplete")
         fields["content"] = whole_parts(content)
-    has_calls = fields.get("tool_calls") or fields.get("function_call") or fields["role"] == "function"
-    if fields.get("content") == [] or (fields.get("content") is None and not has_calls):
+    says = any(fields.get(key) for key in _INSTEAD) or fields["role"] == "function"
+    if fields.get("content") == [] or (fields.get("content") is None and not says):
         fields["content"] = ""
     if fields != entry.message and len(changes.changes) == recorded:
         changes.add(entry, "empty_field")
