@@ -82,7 +82,9 @@ def _readable(content: Any) -> list[Block]:
     """Return the text and media of a result or a compaction in the wrong role."""
     if isinstance(content, str):
         return [text_block(content)] if content.strip() else []
-    return [block for block in content or () if block.get("type") in ("text", "image", "document")]
+    if not isinstance(content, list | tuple):
+        return [] if content is None else [text_block(json.dumps(content, default=str))]
+    return [block for block in whole_parts(list(content)) if block.get("type") in ("text", "image", "document")]
 
 
 def drop_markers(entries: list[Entry], changes: Repairs, others: int) -> None:
