@@ -176,3 +176,24 @@ def test_an_assistant_that_speaks_or_refuses_has_no_content(said):
         assert done.messages[1] is messages[1]
     messages[1] = {"role": "assistant", "content": None, "audio": None, "refusal": None}
     assert [problem.code for problem in validate(messages, provider="openai_chat")] == ["null_content"]
+
+
+# Anthropic and Bedrock
+
+UNSEEN = [
+    {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}},
+    {"type": "mcp_tool_listing", "mcp_server_name": "m", "tools": []},
+]
+
+
+@pytest.mark.parametrize("unseen", UNSEEN, ids=lambda block: block["type"])
+def test_what_the_model_does_not_see_may_stand_in_front_of_thinking(unseen):
+    thinking = {"type": "thinking", "thinking": "t", "signature": "s"}
+    messages = [ASK, {"role": "assistant", "content": [unseen, thinking, {"type": "text", "text": "x"}]}, ASK]
+    accepted(messages, "anthropic", CLAUDE)
+    use = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    loop = [ASK, {"role": "assistant", "content": [unseen, thinking, use]}]
+    done = repair(loop, provider="anthropic", thinking=True)
+    assert [change.code for change in done.changes] == ["interrupted_result"]
+    assert done.messages[1] is loop[1]
+    assert validate(done.messages, provider="anthropic", thinking=True) == []

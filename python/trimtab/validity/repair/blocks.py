@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 CLIENT_CALL = "tool_use"
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 THINKING = ("thinking", "redacted_thinking")
+UNSEEN = ("compaction", "fallback", "mcp_tool_listing")
+"""Blocks that may stand in front of the thinking of their turn: the provider does not show them to the model."""
 MAX_MARKERS = 4
 """Cache markers that a request may have (Anthropic documentation, "Prompt caching")."""
 
