@@ -178,6 +178,45 @@ def test_an_assistant_that_speaks_or_refuses_has_no_content(said):
     assert [problem.code for problem in validate(messages, provider="openai_chat")] == ["null_content"]
 
 
+def item(kind, **fields):
+    return {"type": kind, "call_id": "a", **fields}
+
+
+CUSTOM, FUNCTION = item("custom_tool_call", name="f", input=""), item("function_call", name="f", arguments="{}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "wrong", "right"),
+    [
+        (CUSTOM, "function_call_output", "custom_tool_call_output"),
+        (FUNCTION, "custom_tool_call_output", "function_call_output"),
+    ],
+)
+def test_an_output_of_the_other_type_is_refused_and_gets_the_right_one(asked, wrong, right):
+    messages = [ASK, asked, item(wrong, output="REAL")]
+    assert {problem.code for problem in validate(messages, provider="openai_responses")} == {
+        "call_without_output",
+        "output_without_call",
+    }
+    done = repair(messages, provider="openai_responses")
+    assert done.messages == [ASK, asked, item(right, output="REAL")]
+    assert [(change.index, change.code, change.id) for change in done.changes] == [(2, "output_type", "a")]
+    accepted(done.messages, "openai_responses", GPT)
+
+
+def test_an_output_of_the_right_type_is_kept_before_one_of_the_other():
+    messages = [ASK, CUSTOM, item("function_call_output", output="x"), item("custom_tool_call_output", output="y")]
+    done = repair(messages, provider="openai_responses")
+    assert [change.code for change in done.changes] == ["duplicate_result"]
+    assert messages[3] in done.messages
+
+
+@pytest.mark.parametrize("name", ["shell_call", "custom_tool_call", "lookup_call", "function_call_output"])
+def test_a_tool_may_have_the_name_of_a_type(name):
+    for asked, kind in ((CUSTOM, "custom_tool_call_output"), (FUNCTION, "function_call_output")):
+        accepted([ASK, {**asked, "name": name}, item(kind, output="x")], "openai_responses", GPT)
+
+
 # Anthropic and Bedrock
 
 UNSEEN = [
