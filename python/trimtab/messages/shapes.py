@@ -179,7 +179,10 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
         return _block(raw, "text", text=raw.get("text"))
     if isinstance(call, dict):
         name, given = str(call.get("name") or ""), call.get("input")
-        return _block(raw, "tool_use", id=call.get("toolUseId"), name=name, input={} if given is None else given)
+        kind = "server_tool_use" if call.get("type") == "server_tool_use" else "tool_use"
+        return _block(raw, kind, id=call.get("toolUseId"), name=name, input={} if given is None else given)
+    if isinstance(result, dict) and result.get("type") not in (None, "", "tool_result"):
+        return _block(raw, "server_tool_result", tool_use_id=result.get("toolUseId"))  # of a tool of Bedrock's own
     if isinstance(result, dict):
         given = result.get("content")
         parts = given if isinstance(given, list | tuple) else [{"text": given} if isinstance(given, str) else given]

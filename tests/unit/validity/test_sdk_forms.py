@@ -236,3 +236,21 @@ def test_what_the_model_does_not_see_may_stand_in_front_of_thinking(unseen):
     assert [change.code for change in done.changes] == ["interrupted_result"]
     assert done.messages[1] is loop[1]
     assert validate(done.messages, provider="anthropic", thinking=True) == []
+
+
+def test_a_tool_of_bedrocks_own_has_its_result_in_the_same_message():
+    asked = {"toolUseId": "a", "name": "nova_grounding", "type": "server_tool_use", "input": {}}
+    given = {"toolUseId": "a", "type": "nova_grounding_result", "content": [{"text": "FOUND"}]}
+    messages = [
+        {"role": "user", "content": [{"text": "x"}]},
+        {"role": "assistant", "content": [{"toolUse": asked}, {"toolResult": given}, {"text": "y"}]},
+        {"role": "user", "content": [{"text": "z"}]},
+    ]
+    accepted(messages, "bedrock", "amazon.nova-2-lite-v1:0")
+    ledger = scan(messages, Counter.chars(), "bedrock")
+    assert ledger.kind.tolist()[1:3] == [Kind.SERVER_CALL, Kind.SERVER_RESULT]
+    assert ledger.pair.tolist() == [-1, 2, 1, -1, -1]
+    broken = [*messages, {"role": "assistant", "content": [{"toolUse": {"toolUseId": "b", "name": "f", "input": {}}}]}]
+    done = repair(broken, provider="bedrock")
+    assert [change.code for change in done.changes] == ["interrupted_result"]
+    assert done.messages[1] is messages[1]

@@ -57,18 +57,20 @@ fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) 
         push_text(block, Key::Text, builder)?;
         return Ok(Kind::Text);
     }
-    if let Some(call) = block.get(Key::ToolUse)? {
-        requested(&call, builder)?;
-        return Ok(Kind::Call);
+    if let Some(call) = given(block, Key::ToolUse)? {
+        return requested(&call, builder);
     }
-    if let Some(result) = block.get(Key::ToolResult)? {
-        builder.row(Kind::Result, "toolResult");
+    if let Some(result) = given(block, Key::ToolResult)? {
+        // The result of a tool of Bedrock's own has a type, such as "nova_grounding_result"; a client's has none.
+        let is_own = text_of(&result, Key::Type)?.is_some_and(|kind| !matches!(&*kind.text(), "" | "tool_result"));
+        let kind = if is_own { Kind::ServerResult } else { Kind::Result };
+        builder.row(kind, "toolResult");
         identify(&result, Key::ToolUseCamelId, builder)?;
         if text_of(&result, Key::Status)?.is_some_and(|status| status.text() == "error") {
             builder.flag(RowFlag::Error);
         }
         result.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))?;
-        return Ok(Kind::Result);
+        return Ok(kind);
     }
     if let Some(thought) = given(block, Key::CamelReasoning)? {
         reasoning(&thought, builder)?;
@@ -91,17 +93,20 @@ fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) 
     Ok(Kind::Opaque)
 }
 
-fn requested<N: Node, S: Sink<Text = N::Text>>(call: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    builder.row(Kind::Call, "toolUse");
+fn requested<N: Node, S: Sink<Text = N::Text>>(call: &N, builder: &mut Builder<S>) -> Result<Kind, Error> {
+    let is_own = text_of(call, Key::Type)?.is_some_and(|kind| kind.text() == "server_tool_use");
+    let kind = if is_own { Kind::ServerCall } else { Kind::Call };
+    builder.row(kind, "toolUse");
     identify(call, Key::ToolUseCamelId, builder)?;
     if let Some(name) = text_of(call, Key::Name)? {
         builder.name(&name.text());
         builder.text(name);
     }
-    match call.get(Key::Input)? {
-        Some(input) => builder.json(&input).and_then(|()| builder.tagged(&input)),
-        None => Ok(()),
+    if let Some(input) = given(call, Key::Input)? {
+        builder.json(&input)?;
+        builder.tagged(&input)?;
     }
+    Ok(kind)
 }
 
 fn reasoning<N: Node, S: Sink<Text = N::Text>>(thought: &N, builder: &mut Builder<S>) -> Result<(), Error> {
