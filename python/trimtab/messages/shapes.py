@@ -192,7 +192,7 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
     if isinstance(thought, dict):
         text = thought.get("reasoningText")
         if not isinstance(text, dict):
-            return _block(raw, "redacted_thinking", data="")
+            return _block(raw, "redacted_thinking", data="redacted")
         return _block(raw, "thinking", thinking=text.get("text"), signature=text.get("signature") or "")
     kind = next((key for key in ("image", "document") if raw.get(key) is not None), "part")
     return _block(raw, kind, **({"source": raw[kind].get("source")} if isinstance(raw.get(kind), dict) else {}))

@@ -217,6 +217,34 @@ def test_a_tool_may_have_the_name_of_a_type(name):
         accepted([ASK, {**asked, "name": name}, item(kind, output="x")], "openai_responses", GPT)
 
 
+def legacy(arguments="{}", name="f"):
+    return {"role": "assistant", "content": None, "function_call": {"name": name, "arguments": arguments}}
+
+
+RETURNED = {"role": "function", "name": "f", "content": "ok"}
+TOLD = {"role": "assistant", "content": '[call: {"name": null, "arguments": "{}"}]'}
+ORPHANED = {"role": "user", "content": [{"type": "text", "text": ORPHAN}, {"type": "text", "text": "ok"}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent", "code"),
+    [
+        ([legacy()], [legacy(), RETURNED | {"content": INTERRUPTED}], "interrupted_result"),
+        ([RETURNED], [ORPHANED], "orphan_result"),
+        ([legacy(), RETURNED, RETURNED | {"content": "ok"}], [legacy(), RETURNED], "duplicate_result"),
+        ([legacy({"n": 1}), RETURNED], [legacy('{"n": 1}'), RETURNED], "incomplete"),
+        ([legacy(name=None)], [TOLD], "incomplete"),
+    ],
+)
+def test_calls_in_the_form_before_tool_calls_are_repaired_as_others(given, sent, code):
+    given, sent = [ASK, *given, ASK], [ASK, *sent, ASK]
+    assert validate(given, provider="openai_chat")
+    done = repair(given, provider="openai_chat")
+    assert done.messages == sent
+    assert [change.code for change in done.changes] == [code]
+    accepted(done.messages, "openai_chat", GPT)
+
+
 # Anthropic and Bedrock
 
 UNSEEN = [
