@@ -1,8 +1,11 @@
 """Lists in the forms that the providers' SDKs and servers write: valid as they are, and kept by a repair."""
 
+import random
+
 import pytest
 from google.genai import types as genai
 
+import oracle
 from oracles.offline.parts import parts
 from support.models import CLAUDE, GPT
 from support.models import GEMINI as GEMINI_SIGNED
@@ -145,16 +148,21 @@ def test_a_response_without_an_id_takes_no_call_of_an_earlier_turn():
     assert ledger.pair.tolist() == [-1, -1, -1, 4, 3]
 
 
-def test_pairs_are_the_same_where_a_list_is_read_message_by_message():
-    rounds = [
-        content("model", call("f", "1"), call("f", "2")),
-        content("user", response("f", "a"), response("f", "b", "1")),
-    ]
-    messages = [GO, *rounds, *rounds, content("user", response("f", "c"))]
-    whole = scan(messages, Counter.chars(), "gemini")
-    for cut in range(1, len(messages)):
+def test_pairs_are_those_of_the_oracle_however_the_list_is_read():
+    for seed in range(400):
+        dice = random.Random(seed)
+        messages = [GO]
+        for _ in range(dice.randrange(1, 6)):
+            named = [(dice.choice("fg"), dice.choice(["1", "2", "f", None])) for _ in range(dice.randrange(1, 4))]
+            if dice.random() < 0.5:
+                messages.append(content("model", *(call(name, ref) for name, ref in named)))
+            else:
+                messages.append(content("user", *(response(name, "x", ref) for name, ref in named)))
+        pairs = oracle.pairs(oracle.rows(messages, "gemini"))
+        assert scan(messages, Counter.chars(), "gemini").pair.tolist() == pairs, messages
+        cut = dice.randrange(1, len(messages))
         grown = scan(messages[:cut], Counter.chars(), "gemini").extend(messages[cut:])
-        assert grown.pair.tolist() == whole.pair.tolist()
+        assert grown.pair.tolist() == pairs, (cut, messages)
 
 
 # OpenAI
