@@ -242,14 +242,32 @@ def covering(width, height, most):
 
 
 def pairs(table):
-    """For each row its partner's position, -1 for none: a result takes the latest call of its id that is not taken."""
+    """For each row its partner's position, -1 for none: a result takes the latest call of its id that is not taken.
+
+    One that has its function's name in place of an id, and no call of that id, takes the first call of that name that
+    is not taken of the model's turn before it, once the results of its message that have ids have theirs.
+    """
     pair = [-1] * len(table)
     for at, row in enumerate(table):
         asks = {RESULT: CALL, SERVER_RESULT: SERVER_CALL}.get(row.kind)
         free = [c for c in range(at) if table[c].kind == asks and table[c].id == row.id and pair[c] == -1]
         if free:
             pair[at], pair[free[-1]] = free[-1], at
+        if at + 1 == len(table) or table[at + 1].owner != row.owner:
+            _pair_by_name(table, pair, row.owner)
     return pair
+
+
+def _pair_by_name(table, pair, owner):
+    before = [c for c, row in enumerate(table) if row.owner < owner]
+    while before and table[before[-1]].role != ASSISTANT:
+        before.pop()
+    turn = list(itertools.takewhile(lambda c: table[c].role == ASSISTANT, reversed(before)))[::-1]
+    for at, row in enumerate(table):
+        if (row.owner, row.role, row.kind, row.id) == (owner, USER, RESULT, row.name) and row.id and pair[at] == -1:
+            free = [c for c in turn if table[c].kind == CALL and table[c].name == row.name and pair[c] == -1]
+            if free:
+                pair[at], pair[free[0]] = free[0], at
 
 
 def safe(messages, provider):

@@ -26,6 +26,7 @@ BLOCKS = RESULT_BLOCKS | _table(
 )
 SOURCES = _table("base64:media_type,data text:media_type,data url:url file:file_id content")
 THINKING, SERVER_CALLS = {"thinking", "redacted_thinking"}, {"server_tool_use", "mcp_tool_use"}
+UNSEEN = {"compaction", "fallback", "mcp_tool_listing"}  # the provider does not show them to the model
 FROM_MODEL = THINKING | SERVER_CALLS | {"tool_use", "compaction"}
 
 TEXT, INPUT = _table("text:text"), _table("input_text:text input_image input_file input_audio")
@@ -221,7 +222,7 @@ def _thinking(turns, thinking):
         if turn[0] == "user":
             opening = opening if _only_results(turn) else []
             continue
-        blocks = [(i, block["type"]) for i, block in turn[1] if block["type"] != "compaction"]
+        blocks = [(i, block["type"]) for i, block in turn[1] if block["type"] not in UNSEEN]
         opening = opening or blocks
         thoughts = [i for i, kind in blocks if kind in THINKING]
         if thoughts and blocks[0][1] not in THINKING:
@@ -237,7 +238,8 @@ def _thinking(turns, thinking):
 
 def _chat_shape(message, roles):
     role, content, calls = message.get("role"), message.get("content"), message.get("tool_calls")
-    silent = role == "function" or (role == "assistant" and (calls is not None or message.get("function_call")))
+    instead = calls is not None or any(message.get(key) for key in ("function_call", "audio", "refusal"))
+    silent = role == "function" or (role == "assistant" and instead)
     if content is not None or not silent:
         yield from _message(message, roles)
     if content == []:

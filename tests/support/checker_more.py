@@ -8,6 +8,7 @@ SNAKE = {
     "inline_data": "inlineData",
     "file_data": "fileData",
 }
+ASKS = {"functionCall", "function_call"}
 BESIDE = {"thought", "thoughtSignature", "thought_signature"}
 
 
@@ -153,12 +154,20 @@ def gemini(contents, in_flight, prefill, _thinking):
             running = in_flight and i + 2 >= len(contents) and only and len(answers) <= len(calls)
             if len(answers) != len(calls) and not running:
                 yield i, "function_response_count", "as many responses as calls, in the next content"
-            elif [name for name in answers if answers.count(name) > calls.count(name)]:
+            elif _unasked([part[key] for part in content["parts"] for key in ASKS & part.keys()], calls, answers):
                 yield i + 1, "function_response_name", "responses name what was called"
         if given and (i == 0 or not names[i - 1]["functionCall"] or contents[i - 1].get("role") != "model"):
             yield i, "function_response_position", "a response comes after its call"
     if not prefill and contents[-1].get("role") == "model" and not names[-1]["functionCall"]:
         yield len(contents) - 1, "prefill_unsupported", "the list ends with a user content"
+
+
+def _unasked(called, calls, answers):
+    """The answers to nothing: those of an id or a name that no call has, which no other call of that name waits for."""
+    refs, waiting = list(calls), [(ref, call.get("name")) for ref, call in zip(calls, called, strict=True)]
+    left = [ref for ref in answers if ref not in refs or refs.remove(ref)]
+    names = [name for ref, name in waiting if ref in refs and ref != name]
+    return [name for name in left if name not in names or names.remove(name)]
 
 
 def _ref(held):

@@ -56,6 +56,7 @@ class RowFlag(IntFlag):
     EMPTY_CACHED = 4096
     HIDES = 8192
     TAGGED = 16384
+    FREE_TEXT = 32768
 
 
 class MessageFlag(IntFlag):

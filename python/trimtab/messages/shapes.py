@@ -100,31 +100,44 @@ class ShapeAdapter:
             self._open.clear()
         self._last_role = role
         read = _of_bedrock if self.provider == "bedrock" else self._of_gemini
+        self._close(blocks or ())
         content = None if blocks is None else [read(block) for block in blocks]
         return {**{key: value for key, value in message.items() if key != field}, "role": role, "content": content}
 
     def _of_gemini(self, part: Mapping[str, Any]) -> Block:
-        call = part.get("functionCall", part.get("function_call"))
-        result = part.get("functionResponse", part.get("function_response"))
+        call = _given(part, "functionCall", "function_call")
+        result = _given(part, "functionResponse", "function_response")
         if isinstance(call, dict):
             name, own = call.get("name") or None, call.get("id")
             ref = own if isinstance(own, str) and own else f"{name}#{len(self._calls)}"
             self._calls[ref] = call
-            if ref is not own:
-                self._open[str(name)].append(ref)
+            self._open[str(name)].append(ref)
             return _block(part, "tool_use", id=ref, name=name, input=call.get("args") or {})
         if isinstance(result, dict):
             ref = self._answered(str(result.get("name")), result.get("id"))
             return _block(part, "tool_result", tool_use_id=ref, content=_as_text(result.get("response")))
         text = part.get("text")
-        is_thought = part.get("thought") or "thoughtSignature" in part or "thought_signature" in part
+        is_thought = part.get("thought") or _given(part, "thoughtSignature", "thought_signature") is not None
         is_text = isinstance(text, str) and (text == "" or text.strip() != "") and not is_thought
-        if is_text or ("text" in part and not isinstance(text, str)):
+        if is_text or not isinstance(text, str | None) or _given(part, *part) is None:
             return _block(part, "text", text=text)
         return _block(part, "part")
 
+    def _close(self, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Close the calls that a message's responses name by their ids, before others take what is open by its name."""
+        responses = (_given(part, "functionResponse", "function_response") for part in parts)
+        ids = [response.get("id") for response in responses if isinstance(response, dict)]
+        named = {ref for ref in ids if ref and isinstance(ref, str)}
+        for calls in self._open.values() if named else ():
+            left = [ref for ref in calls if ref not in named]
+            calls.clear()
+            calls.extend(left)
+
     def _answered(self, name: str, ref: object) -> str:
-        """Return the id of the call that a response answers: its own, or that of the first open call of its name."""
+        """Return the id of the call that a response answers: its own, or that of the first open call of its name.
+
+        A response may leave out the id that its call has, as those do that Google's SDK writes.
+        """
         if isinstance(ref, str) and ref:
             return ref
         calls = self._open[name]
@@ -155,13 +168,21 @@ def _block(raw: Any, kind: str, **fields: Any) -> Block:
     return block
 
 
+def _given(block: Mapping[str, Any], *keys: str) -> Any:
+    """Return the value of the first of these keys that is not null: an SDK's dumps hold null for what is absent."""
+    return next((value for key in keys if (value := block.get(key)) is not None), None)
+
+
 def _of_bedrock(raw: Mapping[str, Any]) -> Block:
     call, result, thought = (raw.get(key) for key in ("toolUse", "toolResult", "reasoningContent"))
-    if "text" in raw:
-        return _block(raw, "text", text=raw["text"])
+    if raw.get("text") is not None or _given(raw, *raw) is None:
+        return _block(raw, "text", text=raw.get("text"))
     if isinstance(call, dict):
         name, given = str(call.get("name") or ""), call.get("input")
-        return _block(raw, "tool_use", id=call.get("toolUseId"), name=name, input={} if given is None else given)
+        kind = "server_tool_use" if call.get("type") == "server_tool_use" else "tool_use"
+        return _block(raw, kind, id=call.get("toolUseId"), name=name, input={} if given is None else given)
+    if isinstance(result, dict) and result.get("type") not in (None, "", "tool_result"):
+        return _block(raw, "server_tool_result", tool_use_id=result.get("toolUseId"))  # of a tool of Bedrock's own
     if isinstance(result, dict):
         given = result.get("content")
         parts = given if isinstance(given, list | tuple) else [{"text": given} if isinstance(given, str) else given]
@@ -171,9 +192,9 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
     if isinstance(thought, dict):
         text = thought.get("reasoningText")
         if not isinstance(text, dict):
-            return _block(raw, "redacted_thinking", data="")
+            return _block(raw, "redacted_thinking", data="redacted")
         return _block(raw, "thinking", thinking=text.get("text"), signature=text.get("signature") or "")
-    kind = next((key for key in ("image", "document") if key in raw), "part")
+    kind = next((key for key in ("image", "document") if raw.get(key) is not None), "part")
     return _block(raw, kind, **({"source": raw[kind].get("source")} if isinstance(raw.get(kind), dict) else {}))
 
 

@@ -121,6 +121,7 @@ class Repaired:
             - ``system_position``, ``system_role``: a system message between Anthropic's others was moved, or became the
               user's.
             - ``skipped_signature``: a call of Gemini's got the stand-in for its missing signature.
+            - ``output_type``: an output got the type that answers its call.
             - ``compaction_trigger``, ``configuration_update``: an item of that type was moved, or a second one dropped.
             - ``misplaced``: a block of the other role became text; thinking and server results were dropped.
             - ``incomplete``: a call got its required fields, or became text; a picture without a source was dropped.

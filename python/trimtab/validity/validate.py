@@ -171,7 +171,7 @@ class RequestOptions(TypedDict, total=False):
     request: Mapping[str, Any] | None
 
 
-PREFILLS = ("prefill_not_supported", "final_assistant_whitespace")
+PREFILLS = ("prefill_unsupported", "final_assistant_whitespace")
 """Codes of problems of a list that ends with the assistant."""
 
 BETAS = {

@@ -122,9 +122,9 @@ fn visit_block<N: Node>(block: &N, role: &str, visitor: &mut impl Visitor<N>) ->
     let nested = entry(block, &[&kind])?.filter(|inner| inner.shape() == Shape::Map);
     let inner = nested.as_ref().unwrap_or(block);
     if ends(&["tool_use", "_call", "toolUse", "functionCall"]) {
-        let is_hosted = kind.ends_with("_call") && inner.get(Key::CallId)?.is_none();
+        let is_hosted = kind.ends_with("_call") && nested.is_none() && block.get(Key::CallId)?.is_none();
         visit_call(inner, id_of(inner)?, is_hosted, visitor)
-    } else if ends(&["_result", "_output", "toolResult", "functionResponse"]) {
+    } else if ends(&["_result", "_output", "toolResult", "functionResponse", "function_response"]) {
         let content = entry(inner, &["content", "output", "response", "tools"])?;
         visitor.result(CallResult {
             id: id_of(inner)?,
@@ -161,14 +161,16 @@ fn visit_call<N: Node>(call: &N, id: String, is_hosted: bool, visitor: &mut impl
     visitor.call(Call { id, name, arguments, is_hosted })
 }
 
-/// The type of a block: its `type`, or its first key.
+/// The type of a block: its `type`, or its first key whose value is not null.
 pub(crate) fn kind_of<N: Node>(block: &N) -> Result<String, Error> {
     if let Some(kind) = block.get(Key::Type)?.map(|kind| string(&kind)).transpose()?.flatten() {
         return Ok(kind);
     }
     let mut first = None;
-    block.entries(&mut |key, _| {
-        first.get_or_insert_with(|| key.to_owned());
+    block.entries(&mut |key, value| {
+        if value.shape() != Shape::Null {
+            first.get_or_insert_with(|| key.to_owned());
+        }
         Ok(())
     })?;
     Ok(first.unwrap_or_default())

@@ -135,15 +135,19 @@ def _block(at: int, block: Any, role: str) -> Iterator[Part]:
     if not isinstance(block, Mapping):
         return
     kind = block.get("type")
-    kind = kind if isinstance(kind, str) else next((key for key in block if isinstance(key, str)), "")
+    kind = (
+        kind
+        if isinstance(kind, str)
+        else next((key for key in block if isinstance(key, str) and block[key] is not None), "")
+    )
     inner = block.get(kind)
     held = inner if isinstance(inner, Mapping) else block
     if kind in THINKING or kind in MEDIA or block.get("thought") is True:
         return
     if kind.endswith(("tool_use", "_call", "toolUse", "functionCall")):
-        hosted = kind.endswith("_call") and "call_id" not in held
+        hosted = kind.endswith("_call") and held is block and "call_id" not in held
         yield _call(at, held, HOSTED if hosted else id_of(held))
-    elif kind.endswith(("_result", "_output", "toolResult", "functionResponse")):
+    elif kind.endswith(("_result", "_output", "toolResult", "functionResponse", "function_response")):
         content, name = first(held, "content", "output", "response", "tools"), held.get("name")
         name = name if isinstance(name, str) else ""
         yield Part(

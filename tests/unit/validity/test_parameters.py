@@ -111,3 +111,12 @@ def test_every_code_has_a_case() -> None:
 )
 def test_what_is_taken(request_: dict[str, Any], messages: list[Any]) -> None:
     assert validate(messages, provider="anthropic", request=request_) == []
+
+
+def test_a_request_for_a_compaction_alone_may_end_with_the_assistant():
+    asked = {"compaction": {"type": "summarize"}, "betas": ["compact-2026-09-04"]}
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x "}]
+    options = {"provider": "anthropic", "model": "claude-opus-5-5"}
+    ends = {"prefill_unsupported", "final_assistant_whitespace"}
+    assert {problem.code for problem in validate(messages, **options)} == ends
+    assert validate(messages, request=asked, **options) == []

@@ -129,6 +129,12 @@ REPAIRS = [
     ("openai_chat", [ASK, SAY | {"tool_calls": []}], [ASK, SAY], [(1, "empty_field", "")]),
     ("openai_chat", [ASK, SAY | {"content": None}], [ASK, SAY | {"content": ""}], [(1, "empty_field", "")]),
     ("openai_chat", [ASK, calls("a", "a"), tool("a")], [ASK, calls("a"), tool("a")], [(1, "duplicate_call", "a")]),
+    (
+        "openai_chat",
+        [ASK, SAY | {"tool_calls": [{"id": "a", "custom": {"name": "f", "input": "x"}}]}, tool("a")],
+        [ASK, SAY | {"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f", "input": "x"}}]}, tool("a")],
+        [(1, "incomplete", "")],
+    ),
 ]
 
 
@@ -275,6 +281,35 @@ MENDED = {
     ),
     "a call in the user's mouth is told": ([user(use("a")), SAY], {}, ["misplaced"]),
     "a result in the model's is told": ([ASK, assistant(result("a", "said")), ASK], {}, ["misplaced"]),
+    "of its parts the text is told, of anything else the JSON": (
+        [ASK, assistant(result("a", ["x", {"type": "text"}, 7]), result("b", 7)), ASK],
+        {},
+        ["misplaced"],
+    ),
+    "a system message loses a blank text": (
+        [ASK, {"role": "system", "content": [text(" "), text("x")]}, SAY, ASK],
+        {},
+        ["blank_text"],
+    ),
+    "a blank system message goes": ([ASK, {"role": "system", "content": " "}, SAY, ASK], {}, ["blank_text"]),
+    "thinking whose ciphertext is empty goes": (
+        [ASK, assistant({"type": "redacted_thinking", "data": ""}, text("a")), ASK],
+        {},
+        ["unsigned_thinking"],
+    ),
+    "the oldest markers go from documents and results of servers": (
+        [
+            user({"type": "document", "source": {"type": "content", "content": [text("a") | MARK, text("b") | MARK]}}),
+            assistant(
+                use("m", "mcp_tool_use") | {"server_name": "s"},
+                result("m", [text(w) | MARK for w in "abcd"], "mcp_tool_result"),
+                text("t"),
+            ),
+            ASK,
+        ],
+        {},
+        ["cache_marker"],
+    ),
     "a call without input has none": (
         [ASK, assistant({"type": "tool_use", "id": "a", "name": "f"}), user(result("a"))],
         {},

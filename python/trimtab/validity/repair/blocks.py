@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 CLIENT_CALL = "tool_use"
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 THINKING = ("thinking", "redacted_thinking")
+UNSEEN = ("compaction", "fallback", "mcp_tool_listing")
+"""Blocks that may stand in front of the thinking of their turn: the provider does not show them to the model."""
 MAX_MARKERS = 4
 """Cache markers that a request may have (Anthropic documentation, "Prompt caching")."""
 
@@ -66,7 +68,7 @@ def _complete_thinking(block: Block, *, is_user: bool) -> Edit:
     if is_user:
         return Edit([], "misplaced")
     signed = string(block, "signature") and isinstance(block.get("thinking"), str)
-    if not (signed if block["type"] == "thinking" else isinstance(block.get("data"), str)):
+    if not (signed if block["type"] == "thinking" else string(block, "data")):
         return Edit([], "unsigned_thinking")
     if block.get("cache_control") is not None:
         return Edit([_without_marker(block)], "cache_marker")
@@ -82,7 +84,9 @@ def _readable(content: Any) -> list[Block]:
     """Return the text and media of a result or a compaction in the wrong role."""
     if isinstance(content, str):
         return [text_block(content)] if content.strip() else []
-    return [block for block in content or () if block.get("type") in ("text", "image", "document")]
+    if not isinstance(content, list | tuple):
+        return [] if content is None else [text_block(json.dumps(content, default=str))]
+    return [block for block in whole_parts(list(content)) if block.get("type") in ("text", "image", "document")]
 
 
 def drop_markers(entries: list[Entry], changes: Repairs, others: int) -> None:
@@ -104,24 +108,38 @@ def _is_point(block: Block) -> bool:
     return "cachePoint" in getattr(block, "raw", block)
 
 
+def _parts(block: Block) -> list[Any]:
+    """Return the parts of a result of any tool, or of a document that has parts in place of a file."""
+    source = block.get("source")
+    holder: Any = source if block.get("type") == "document" else block
+    is_holder = block.get("type") == "document" or str(block.get("type")).endswith("tool_result")
+    parts = holder.get("content") if is_holder and isinstance(holder, dict) else None
+    return parts if isinstance(parts, list) else []
+
+
+def _with_parts(block: Block, parts: list[Any]) -> Block:
+    if block["type"] == "document":
+        return {**block, "source": {**block["source"], "content": parts}}
+    return {**block, "content": parts}
+
+
 def _markers(block: Block) -> int:
-    inside = block.get("content") if block.get("type") == "tool_result" else None
-    nested = sum(_markers(part) for part in inside if isinstance(part, dict)) if isinstance(inside, list) else 0
+    nested = sum(_markers(part) for part in _parts(block) if isinstance(part, dict))
     return nested + (getattr(block, "raw", block).get("cache_control") is not None or _is_point(block))
 
 
 def _without_markers(block: Block, count: int) -> list[Block]:
-    """Return the block without its first markers; a cache point goes."""
+    """Return the block without its first markers, those of its parts before its own; a cache point goes."""
     if _is_point(block):
         return []
-    parts = block.get("content")
-    if isinstance(parts, list):
-        parts = list(parts)
-        marked = [n for n, part in enumerate(parts) if part.get("cache_control") is not None][:count]
-        for n in marked:
-            parts[n] = _without_marker(parts[n])
-        count -= len(marked)
-        block = {**block, "content": parts}
+    parts = _parts(block)
+    if parts:
+        made: list[Any] = []
+        for part in parts:
+            dropped = min(_markers(part), count) if isinstance(part, dict) else 0
+            count -= dropped
+            made += _without_markers(part, dropped) if dropped else [part]
+        block = _with_parts(block, made)
     return [_without_marker(block) if count else dict(block)]
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .entries import Repairs
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_LEGACY = "function_call:"
+"""Beginning of the id of a call in the form before ``tool_calls``, which has none; the function's name follows."""
+_INSTEAD = ("tool_calls", "function_call", "audio", "refusal")
+"""Fields of the assistant that may stand without content."""
 
 
 def repair_chat(entries: list[Entry], changes: Repairs, rules: Rules) -> list[Entry]:
@@ -23,8 +27,8 @@ def repair_chat(entries: list[Entry], changes: Repairs, rules: Rules) -> list[En
     results: dict[str, Entry | None] = {}
     for entry in entries:
         calls = _complete(entry, changes)
-        ref = string(entry.message, "tool_call_id")
-        if entry.role != "tool":
+        ref = _answered(entry.message)
+        if ref is None:
             _close_run(kept, results, strays, changes)
             results, strays = dict.fromkeys(calls), []
             kept.append(entry)
@@ -43,6 +47,14 @@ def repair_chat(entries: list[Entry], changes: Repairs, rules: Rules) -> list[En
     return merge(kept, changes, _join) if rules.alternation else kept
 
 
+def _answered(message: dict[str, Any]) -> str | None:
+    """Return the id of the call that a message answers, empty if it names none; None if it is no result."""
+    if message["role"] == "function":
+        name = string(message, "name")
+        return f"{_LEGACY}{name}" if name else ""
+    return string(message, "tool_call_id") if message["role"] == "tool" else None
+
+
 def _join(messages: list[dict[str, Any]]) -> dict[str, Any]:
     contents = [content for message in messages if (content := message.get("content"))]
     texts = [*takewhile(lambda content: isinstance(content, str), contents)]
@@ -56,6 +68,8 @@ def _close_run(kept: list[Entry], results: dict[str, Entry | None], strays: list
     """End a run of tool messages: first add missing results, then the messages that cannot stand among results."""
     for ref in [ref for ref, entry in results.items() if entry is None]:
         message = {"role": "tool", "tool_call_id": ref, "content": INTERRUPTED}
+        if ref.startswith(_LEGACY):
+            message = {"role": "function", "name": ref.removeprefix(_LEGACY), "content": INTERRUPTED}
         kept.append(changes.added(kept[-1].origin, message, "interrupted_result", ref))
     append_moved(kept, strays)
 
@@ -73,15 +87,31 @@ def _complete(entry: Entry, changes: Repairs) -> list[str]:
     if isinstance(content := fields.get("content"), list) and whole_parts(content) != content:
         changes.add(entry, "incomplete")
         fields["content"] = whole_parts(content)
-    has_calls = fields.get("tool_calls") or fields.get("function_call") or fields["role"] == "function"
-    if fields.get("content") == [] or (fields.get("content") is None and not has_calls):
+    says = any(fields.get(key) for key in _INSTEAD) or fields["role"] == "function"
+    if fields.get("content") == [] or (fields.get("content") is None and not says):
         fields["content"] = ""
     if fields != entry.message and len(changes.changes) == recorded:
         changes.add(entry, "empty_field")
-    calls = _complete_calls(entry, fields, changes) if isinstance(fields.get("tool_calls"), list) else {}
+    calls = [*_complete_calls(entry, fields, changes)] if isinstance(fields.get("tool_calls"), list) else []
+    if isinstance(fields.get("function_call"), dict) and fields["role"] == "assistant":
+        calls += _complete_legacy(entry, fields, changes)
     if fields != entry.message:
         entry.message = fields
-    return list(calls)
+    return calls
+
+
+def _complete_legacy(entry: Entry, fields: dict[str, Any], changes: Repairs) -> list[str]:
+    """Complete the one call in ``fields`` of the form before ``tool_calls``; return its id, none if it became text."""
+    given = fields["function_call"]
+    if not string(given, "name"):
+        changes.add(entry, "incomplete")
+        fields["content"] = _with_texts(fields.get("content"), [f"[call: {json.dumps(given, default=str)}]"])
+        del fields["function_call"]
+        return []
+    if not isinstance(given.get("arguments"), str):
+        changes.add(entry, "incomplete")
+        fields["function_call"] = _with_arguments(given, "arguments")
+    return [_LEGACY + given["name"]]
 
 
 def _complete_calls(entry: Entry, fields: dict[str, Any], changes: Repairs) -> dict[str, Any]:
@@ -110,16 +140,22 @@ def _complete_calls(entry: Entry, fields: dict[str, Any], changes: Repairs) -> d
 
 def _complete_call(call: Any) -> Any:
     """Return the call with its fields; as text if it has no id or no name."""
-    function = call.get("function") if isinstance(call, dict) else None
-    if isinstance(call, dict) and isinstance(call.get("custom"), dict) and string(call, "id"):
-        return call
-    if not isinstance(function, dict) or not string(call, "id") or not isinstance(function.get("name"), str):
+    kinds = (("function", "arguments"), ("custom", "input")) if isinstance(call, dict) and string(call, "id") else ()
+    kind, field = next((kind for kind in kinds if isinstance(call.get(kind[0]), dict)), ("", ""))
+    if not kind or not isinstance(call[kind].get("name"), str):
         return f"[call: {json.dumps(call, default=str)}]"
-    given = function.get("arguments")
-    if isinstance(given, str) and isinstance(call.get("type"), str):
+    if isinstance(call[kind].get(field), str) and isinstance(call.get("type"), str):
         return call
-    arguments = given if isinstance(given, str) else json.dumps({} if given is None else given, default=str)
-    return {**call, "type": "function", "function": {**function, "arguments": arguments}}
+    return {**call, "type": kind, kind: _with_arguments(call[kind], field)}
+
+
+def _with_arguments(called: dict[str, Any], field: str) -> dict[str, Any]:
+    """Return what is called with its arguments as a string."""
+    given = called.get(field)
+    return {
+        **called,
+        field: given if isinstance(given, str) else json.dumps({} if given is None else given, default=str),
+    }
 
 
 def _with_texts(content: Any, texts: list[str]) -> Any:

@@ -28,6 +28,10 @@ class ItemKind(NamedTuple):
 
 _KINDS = {row[0]: ItemKind(*row) for row in _core.ITEMS}
 _CALLS, _OUTPUTS = ("call", "request"), ("output", "answer")
+_TEXTS = ("function_call_output", "custom_tool_call_output")
+"""Outputs that say what a tool gave back as text or parts, under one name."""
+_RETYPED = tuple((name,) for name in _TEXTS)
+"""The answers of calls that have such an output."""
 _EXIT = 130
 """Exit code of a command that was interrupted."""
 
@@ -53,7 +57,7 @@ def _id(item: dict[str, Any], kind: ItemKind) -> str:
 def repair_responses(entries: list[Entry], changes: Repairs, rules: Rules) -> list[Entry]:
     """Give every call one output behind it, every output its call, and reasoning the item that it led to."""
     entries = _controls([entry for entry in entries if _complete(entry, changes)], changes)
-    outputs = _first_outputs(entries)
+    outputs = _first_outputs(entries, changes)
     last = _running(entries, outputs)
     kept: list[Entry] = []
     missing: list[Entry] = []
@@ -144,10 +148,15 @@ def _is_stray(entry: Entry, outputs: dict[str, Entry]) -> bool:
     return kind.part in _OUTPUTS and bool(ref) and outputs.get(ref) is not entry
 
 
-def _first_outputs(entries: list[Entry]) -> dict[str, Entry]:
-    """Return the output of each call: the first of the right kind behind it."""
+def _first_outputs(entries: list[Entry], changes: Repairs) -> dict[str, Entry]:
+    """Return the output of each call: the first of the right kind behind it.
+
+    Where there is none, the output of a function that answers a call with free text, or the reverse, gets the right
+    type: what it says is the same in both.
+    """
     calls: dict[str, ItemKind] = {}
     outputs: dict[str, Entry] = {}
+    alike: dict[str, Entry] = {}
     for entry in entries:
         kind = _kind(entry.message)
         ref = _id(entry.message, kind)
@@ -155,6 +164,13 @@ def _first_outputs(entries: list[Entry]) -> dict[str, Entry]:
             calls.setdefault(ref, kind)
         elif ref in calls and kind.part in _OUTPUTS and _answers(kind, calls[ref]):
             outputs.setdefault(ref, entry)
+        elif ref in calls and kind.name in _TEXTS and calls[ref].answers in _RETYPED:
+            alike.setdefault(ref, entry)
+    for ref, entry in alike.items():
+        if ref not in outputs:
+            outputs[ref] = entry
+            entry.set(type=calls[ref].answers[-1])
+            changes.add(entry, "output_type", ref)
     return outputs
 
 
@@ -178,7 +194,7 @@ def _interrupted(kind: ItemKind, ref: str) -> dict[str, Any] | None:
     name = kind.answers[-1]
     answer: dict[str, Any] = {"type": name, "call_id": ref}
     match name:
-        case "function_call_output" | "custom_tool_call_output":
+        case _ if name in _TEXTS:
             return answer | {"output": INTERRUPTED}
         case "shell_call_output":
             chunk = {"stdout": "", "stderr": INTERRUPTED, "outcome": {"type": "exit", "exit_code": _EXIT}}
@@ -212,7 +228,7 @@ def _stray_as_message(item: dict[str, Any], first: Entry | None = None) -> dict[
 def _content(item: dict[str, Any]) -> str | list[Any] | None:
     """Return what an output says, as text or parts."""
     output = next((item[key] for key in ("output", "result", "reason") if item.get(key) is not None), None)
-    if isinstance(output, list) and item.get("type") not in ("function_call_output", "custom_tool_call_output"):
+    if isinstance(output, list) and item.get("type") not in _TEXTS:
         texts = (part.get(key) for part in output if isinstance(part, dict) for key in ("stdout", "stderr", "text"))
         return "\n".join(text for text in texts if isinstance(text, str) and text)
     if isinstance(output, list):

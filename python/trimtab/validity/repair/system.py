@@ -20,6 +20,8 @@ _BLOCKS = ("text", "tool_addition", "tool_removal")
 
 
 def _allowed(block: Block) -> Edit:
+    if block["type"] == "text" and not string(block, "text").strip():
+        return Edit([], "blank_text")
     return Edit([block]) if block["type"] in _BLOCKS else Edit([], "misplaced")
 
 
@@ -32,10 +34,11 @@ def set_apart(entries: list[Entry], changes: Repairs, *, takes: bool) -> tuple[l
     system: list[Entry] = []
     for entry in entries:
         if entry.role == "system" and takes:
+            was_empty = not entry.message["content"]
             entry.edit(_allowed, changes)
             if entry.message["content"] or entry.message.get("output_config") is not None:
                 system.append(entry)
-            else:
+            elif was_empty:
                 changes.add(entry, "blank_text")
             continue
         if entry.role == "system":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...messages.envelope import unwrap
 from ...messages.shapes import as_blocks, only_text, text_block
-from .blocks import CLIENT_CALL, SERVER_CALLS, THINKING, call_as_text, complete, drop_markers, is_code
+from .blocks import CLIENT_CALL, SERVER_CALLS, THINKING, UNSEEN, call_as_text, complete, drop_markers, is_code
 from .entries import BEGINNING, CONTINUE, INTERRUPTED, ORPHAN, Edit, Entry, merge, string
 from .system import put_back, set_apart, sign_calls
 
@@ -257,7 +257,7 @@ def _drop_server_halves(entries: list[Entry], changes: Repairs, *, in_flight: bo
 def _drop_bare_thinking(turn: list[Entry], changes: Repairs, *, every: bool) -> None:
     """Drop thinking at the end of a turn, as an interruption leaves it, and in a turn that begins without; or all."""
     kinds = _kinds(turn)
-    first = next((kind for kind in kinds if kind != "compaction"), "")
+    first = next((kind for kind in kinds if kind not in UNSEEN), "")
     last = max((n for n, kind in enumerate(kinds) if kind not in (*THINKING, "compaction")), default=0)
     kept = last if first in THINKING and not every else 0
     _drop(turn, {n for n, kind in enumerate(kinds) if kind in THINKING and n >= kept}, changes, "bare_thinking")
@@ -324,7 +324,7 @@ def _loops_without_thinking(entries: list[Entry]) -> bool:
     opening: list[str] = []
     turns = _turns(entries)
     for role, turn in turns:
-        kinds = [kind for kind in _kinds(turn) if kind != "compaction"]
+        kinds = [kind for kind in _kinds(turn) if kind not in UNSEEN]
         loops = role == "assistant" or set(kinds) == {"tool_result"}
         opening = (opening or (kinds if role == "assistant" else [])) if loops else []
     return turns[-1][0] == "user" and bool(opening) and opening[0] not in THINKING

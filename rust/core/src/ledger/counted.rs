@@ -268,8 +268,9 @@ fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
                 bytes.extend_from_slice(text.as_bytes());
             }
             // A cache marker says where to cache and is no content: it may move without changing the message. A tag is in the
-            // text, and stored digests were made before it had a flag.
-            let told = ledger.flags[row] & !(RowFlag::Cached as u16 | RowFlag::Tagged as u16);
+            // text, and stored digests were made before it had a flag, or free text had one.
+            let untold = RowFlag::Cached as u16 | RowFlag::Tagged as u16 | RowFlag::FreeText as u16;
+            let told = ledger.flags[row] & !untold;
             bytes.extend_from_slice(&told.to_le_bytes());
             bytes.extend_from_slice(&ledger.content[row]);
         }

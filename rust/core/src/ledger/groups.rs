@@ -1,6 +1,7 @@
 //! Which rows belong together, and where a transcript can be cut without parting them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::{Kind, Ledger, MessageFlag, Role, UNPAIRED};
 
@@ -51,25 +52,26 @@ pub(super) fn add_ids(ledger: &mut Ledger, start: usize) {
     ledger.same_id = same_id;
 }
 
-/// Goes on with [`pairs`] where rows from `start` on were added.
+/// Goes on with [`pairs`] where rows from `start` on were added, the first of a message.
 pub(super) fn add_pairs(ledger: &mut Ledger, start: usize) {
-    ledger.pair.resize(ledger.rows(), UNPAIRED);
-    for row in start..ledger.rows() {
-        let kind = ledger.kind[row];
-        if !kind.is_result() {
-            continue;
+    let mut pair = std::mem::take(&mut ledger.pair);
+    pair.resize(ledger.rows(), UNPAIRED);
+    let from = ledger.owner.get(start).map_or(ledger.messages(), |message| *message as usize);
+    let mut turn = last_turn(ledger, from);
+    for message in from..ledger.messages() {
+        for row in ledger.rows_of(message).filter(|row| ledger.kind[*row].is_result()) {
+            let wanted = if ledger.kind[row] == Kind::ServerResult { Kind::ServerCall } else { Kind::Call };
+            let is_its = |call: &usize| {
+                ledger.kind[*call] == wanted && pair[*call] == UNPAIRED && ledger.same_id[*call] == ledger.same_id[row]
+            };
+            if let Some(call) = (0..row).rev().find(is_its) {
+                pair[call] = number(row);
+                pair[row] = number(call);
+            }
         }
-        let wanted = if kind == Kind::ServerResult { Kind::ServerCall } else { Kind::Call };
-        let is_its = |call: &usize| {
-            ledger.kind[*call] == wanted
-                && ledger.pair[*call] == UNPAIRED
-                && ledger.same_id[*call] == ledger.same_id[row]
-        };
-        if let Some(call) = (0..row).rev().find(is_its) {
-            ledger.pair[call] = number(row);
-            ledger.pair[row] = number(call);
-        }
+        turn = pair_by_name(ledger, &mut pair, message, turn);
     }
+    ledger.pair = pair;
 }
 
 /// Goes on with [`safe`] where messages from `start` on were added.
@@ -83,7 +85,9 @@ pub(super) fn add_cuts(ledger: &mut Ledger, start: usize) {
     ledger.safe = safe;
 }
 
-/// Pairs calls with their results, by id: the latest open call of that id before the result.
+/// Pairs calls with their results, by id: the latest open call of that id before the result. A result that has no id but its
+/// function's name (Gemini) takes the first call of that name which the results beside it, by their ids, leave open in the
+/// model's turn before it.
 ///
 /// Server tools pair with server results only, client tools with client results.
 #[must_use]
@@ -93,21 +97,66 @@ pub fn pairs(ledger: &Ledger) -> Vec<i32> {
     // By id the latest open call, and by call the one that was open before it.
     let mut open = [vec![UNPAIRED; rows + 1], vec![UNPAIRED; rows + 1]];
     let mut before = vec![UNPAIRED; rows];
-    for (row, kind) in ledger.kind.iter().enumerate() {
-        if !kind.is_call() && !kind.is_result() {
+    let mut turn = 0..0;
+    for message in 0..ledger.messages() {
+        for row in ledger.rows_of(message).filter(|row| ledger.kind[*row].is_of_tool()) {
+            let kind = ledger.kind[row];
+            let server = matches!(kind, Kind::ServerCall | Kind::ServerResult);
+            let latest = &mut open[usize::from(server)][ledger.same_id[row] as usize];
+            if kind.is_call() {
+                before[row] = std::mem::replace(latest, number(row));
+                continue;
+            }
+            while let Ok(call) = usize::try_from(*latest) {
+                *latest = before[call];
+                if pair[call] == UNPAIRED {
+                    pair[call] = number(row);
+                    pair[row] = number(call);
+                    break;
+                }
+            }
+        }
+        turn = pair_by_name(ledger, &mut pair, message, turn);
+    }
+    pair
+}
+
+/// Pairs the results of a message that have a name in place of an id; `turn` has the rows of the model's turn before it.
+/// Returns those of the turn before the next message.
+fn pair_by_name(ledger: &Ledger, pair: &mut [i32], message: usize, turn: Range<usize>) -> Range<usize> {
+    let rows = ledger.rows_of(message);
+    if ledger.role[message] == Role::Assistant {
+        let goes_on = message > 0 && ledger.role[message - 1] == Role::Assistant;
+        return if goes_on { turn.start..rows.end } else { rows };
+    }
+    // In other shapes a result's name is its type, and its role the tool's where it is a message of its own.
+    let is_named = |row: usize| {
+        let id = ledger.ids.get(row);
+        ledger.kind[row] == Kind::Result && !id.is_empty() && id == ledger.names.get(row)
+    };
+    for row in rows {
+        if ledger.role[message] != Role::User || pair[row] != UNPAIRED || !is_named(row) {
             continue;
         }
-        let server = matches!(kind, super::Kind::ServerCall | super::Kind::ServerResult);
-        let latest = &mut open[usize::from(server)][ledger.same_id[row] as usize];
-        if kind.is_call() {
-            before[row] = std::mem::replace(latest, number(row));
-        } else if let Ok(call) = usize::try_from(*latest) {
-            *latest = before[call];
+        let is_its = |call: &usize| {
+            ledger.kind[*call] == Kind::Call
+                && pair[*call] == UNPAIRED
+                && ledger.names.get(*call) == ledger.names.get(row)
+        };
+        if let Some(call) = turn.clone().find(is_its) {
             pair[call] = number(row);
             pair[row] = number(call);
         }
     }
-    pair
+    turn
+}
+
+/// The rows of the model's last turn in front of a message.
+fn last_turn(ledger: &Ledger, message: usize) -> Range<usize> {
+    let speaks = |message: usize| ledger.role[message] == Role::Assistant;
+    let stop = (0..message).rfind(|m| speaks(*m)).map_or(0, |last| last + 1);
+    let start = (0..stop).rfind(|m| !speaks(*m)).map_or(0, |other| other + 1);
+    ledger.first[start] as usize..ledger.first[stop] as usize
 }
 
 fn number(row: usize) -> i32 {

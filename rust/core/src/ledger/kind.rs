@@ -122,6 +122,8 @@ pub enum RowFlag {
     Hides = 8192,
     /// It is a text with a closing tag.
     Tagged = 16384,
+    /// It is a call whose arguments are free text, as a `custom_tool_call` of the Responses API has them.
+    FreeText = 32768,
 }
 
 /// Flags of a message.

@@ -1,6 +1,6 @@
 //! Amazon Bedrock Converse: a block is a map whose one key says what it is.
 
-use super::parts::{blob, blocks, first_key, identify, is_typed, opaque, push_text, speaker, text_of};
+use super::parts::{blob, blocks, first_key, given, identify, is_typed, push_text, speaker, text_of, unknown};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
@@ -52,61 +52,66 @@ fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) 
     if is_typed(block)? {
         builder.doubt();
     }
-    if block.get(Key::Text)?.is_some() {
+    if given(block, Key::Text)?.is_some() {
         builder.row(Kind::Text, "text");
         push_text(block, Key::Text, builder)?;
         return Ok(Kind::Text);
     }
-    if let Some(call) = block.get(Key::ToolUse)? {
-        requested(&call, builder)?;
-        return Ok(Kind::Call);
+    if let Some(call) = given(block, Key::ToolUse)? {
+        return requested(&call, builder);
     }
-    if let Some(result) = block.get(Key::ToolResult)? {
-        builder.row(Kind::Result, "toolResult");
+    if let Some(result) = given(block, Key::ToolResult)? {
+        // The result of a tool of Bedrock's own has a type, such as "nova_grounding_result"; a client's has none.
+        let is_own = text_of(&result, Key::Type)?.is_some_and(|kind| !matches!(&*kind.text(), "" | "tool_result"));
+        let kind = if is_own { Kind::ServerResult } else { Kind::Result };
+        builder.row(kind, "toolResult");
         identify(&result, Key::ToolUseCamelId, builder)?;
         if text_of(&result, Key::Status)?.is_some_and(|status| status.text() == "error") {
             builder.flag(RowFlag::Error);
         }
         result.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))?;
-        return Ok(Kind::Result);
+        return Ok(kind);
     }
-    if let Some(thought) = block.get(Key::CamelReasoning)? {
+    if let Some(thought) = given(block, Key::CamelReasoning)? {
         reasoning(&thought, builder)?;
         return Ok(Kind::Thinking);
     }
-    if let Some(image) = block.get(Key::Image)? {
+    if let Some(image) = given(block, Key::Image)? {
         builder.row(Kind::Image, "image");
         picture(&image, builder)?;
         return Ok(Kind::Image);
     }
-    if let Some(document) = block.get(Key::Document)? {
+    if let Some(document) = given(block, Key::Document)? {
         builder.row(Kind::Document, "document");
         file(&document, builder)?;
         return Ok(Kind::Document);
     }
-    opaque(block, &first_key(block)?, builder)?;
-    if block.get(Key::CachePoint)?.is_some() {
+    unknown(block, builder)?;
+    if given(block, Key::CachePoint)?.is_some() {
         builder.cached();
     }
     Ok(Kind::Opaque)
 }
 
-fn requested<N: Node, S: Sink<Text = N::Text>>(call: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    builder.row(Kind::Call, "toolUse");
+fn requested<N: Node, S: Sink<Text = N::Text>>(call: &N, builder: &mut Builder<S>) -> Result<Kind, Error> {
+    let is_own = text_of(call, Key::Type)?.is_some_and(|kind| kind.text() == "server_tool_use");
+    let kind = if is_own { Kind::ServerCall } else { Kind::Call };
+    builder.row(kind, "toolUse");
     identify(call, Key::ToolUseCamelId, builder)?;
     if let Some(name) = text_of(call, Key::Name)? {
         builder.name(&name.text());
         builder.text(name);
     }
-    match call.get(Key::Input)? {
-        Some(input) => builder.json(&input).and_then(|()| builder.tagged(&input)),
-        None => Ok(()),
+    if let Some(input) = given(call, Key::Input)? {
+        builder.json(&input)?;
+        builder.tagged(&input)?;
     }
+    Ok(kind)
 }
 
 fn reasoning<N: Node, S: Sink<Text = N::Text>>(thought: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.row(Kind::Thinking, "reasoningContent");
-    let Some(text) = thought.get(Key::ReasoningText)? else {
+    let Some(text) = given(thought, Key::ReasoningText)? else {
         builder.flag(RowFlag::Signed);
         if let Some(data) = blob(thought, Key::RedactedContent, builder)? {
             builder.data(data);
@@ -134,13 +139,13 @@ fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder
             builder.text(text);
             return Ok(());
         }
-        if let Some(json) = part.get(Key::Json)? {
+        if let Some(json) = given(&part, Key::Json)? {
             return builder.json_with_files(&json);
         }
-        if let Some(image) = part.get(Key::Image)? {
+        if let Some(image) = given(&part, Key::Image)? {
             return picture(&image, builder);
         }
-        match part.get(Key::Document)? {
+        match given(&part, Key::Document)? {
             Some(document) => file(&document, builder),
             None => builder.json_with_files(&part),
         }

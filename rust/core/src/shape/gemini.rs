@@ -1,6 +1,6 @@
 //! Gemini: `contents`, each with a role and parts, in the API's spelling or the SDK's.
 
-use super::parts::{blob, first_key, is_typed, opaque, push_text, text_of};
+use super::parts::{blob, given, is_typed, push_text, text_of, unknown};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
@@ -38,11 +38,11 @@ pub fn read<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder
     Ok(())
 }
 
-/// The entry under the API's spelling, or under the SDK's.
+/// The entry under the API's spelling, or under the SDK's, unless it is null.
 fn either<N: Node>(node: &N, camel: Key, snake: Key) -> Result<Option<N>, Error> {
-    Ok(match node.get(camel)? {
+    Ok(match given(node, camel)? {
         Some(value) => Some(value),
-        None => node.get(snake)?,
+        None => given(node, snake)?,
     })
 }
 
@@ -67,7 +67,7 @@ fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) ->
 }
 
 fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    if part.get(Key::Text)?.is_some() {
+    if given(part, Key::Text)?.is_some() {
         let thought = part.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
         let kind = if thought { Kind::Thinking } else { Kind::Text };
         builder.row(kind, if thought { "thought" } else { "text" });
@@ -76,7 +76,7 @@ fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S
     if let Some(call) = either(part, Key::CamelCall, Key::FunctionCall)? {
         builder.row(Kind::Call, "functionCall");
         named(&call, builder)?;
-        return match call.get(Key::Args)? {
+        return match given(&call, Key::Args)? {
             Some(args) => builder.json(&args).and_then(|()| builder.tagged(&args)),
             None => Ok(()),
         };
@@ -84,8 +84,8 @@ fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S
     if let Some(response) = either(part, Key::FunctionResponse, Key::SnakeFunctionResponse)? {
         builder.row(Kind::Result, "functionResponse");
         named(&response, builder)?;
-        if let Some(given) = response.get(Key::Response)? {
-            builder.json_with_files(&given)?;
+        if let Some(returned) = given(&response, Key::Response)? {
+            builder.json_with_files(&returned)?;
         }
         let parts = response.get(Key::Parts)?.filter(|parts| parts.shape() == Shape::List);
         return parts.map_or(Ok(()), |parts| {
@@ -99,7 +99,7 @@ fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S
         builder.row(if file.is_picture { Kind::Image } else { Kind::Document }, file.name);
         return file.push(builder);
     }
-    opaque(part, &first_key(part)?, builder)
+    unknown(part, builder)
 }
 
 /// A file beside a text or in a function's response.
@@ -146,7 +146,7 @@ impl<N: Node> Attached<N> {
     }
 }
 
-/// Pairs by the call's id where it has one, else by the function's name.
+/// Pairs by the call's id where it has one, else by the function's name, which is then the id of the row.
 fn named<N: Node, S: Sink<Text = N::Text>>(of: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let name = text_of(of, Key::Name)?;
     match text_of(of, Key::Id)?.filter(|id| !id.text().is_empty()) {

@@ -13,7 +13,7 @@
 
 use super::bedrock;
 use super::items::is_item;
-use super::parts::{is_typed, text_of};
+use super::parts::{given, is_typed, text_of};
 use super::{Provider, foreign};
 use crate::error::Error;
 use crate::ledger::{Builder, Sink};
@@ -37,11 +37,6 @@ const BESIDE: [&str; 12] = [
 
 const DETECT: &str = "pass messages of one provider; where provider= or --format is given, it must be theirs";
 
-/// The entry under `key` unless it is null.
-fn given<N: Node>(node: &N, key: Key) -> Result<Option<N>, Error> {
-    Ok(node.get(key)?.filter(|value| value.shape() != Shape::Null))
-}
-
 /// The shape that a message gives away; `None` where several providers write it so, or none does.
 pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     if let Some(parts) = message.get(Key::Parts)? {
@@ -61,10 +56,11 @@ pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
             return Ok(Some(Provider::OpenAiChat));
         }
     }
-    if let Some(found) = tell_by_blocks(message)? {
+    let is_message = kind.as_deref() == Some("message");
+    if let Some(found) = tell_by_blocks(message, is_message)? {
         return Ok(Some(found));
     }
-    if kind.as_deref() != Some("message") {
+    if !is_message {
         // Tools that an item adds come from a role.
         return Ok(kind.filter(|kind| is_item(kind)).map(|_| Provider::OpenAiResponses));
     }
@@ -77,8 +73,8 @@ pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     Ok(Some(if stopped { Provider::Anthropic } else { Provider::OpenAiResponses }))
 }
 
-/// The shape that the first telling block of a message gives away.
-fn tell_by_blocks<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
+/// The shape that the first telling block of a message gives away; `is_message` says that this is the message's type.
+fn tell_by_blocks<N: Node>(message: &N, is_message: bool) -> Result<Option<Provider>, Error> {
     let mut found = None;
     if let Some(content) = message.get(Key::Content)? {
         content.items(&mut |block| {
@@ -86,7 +82,7 @@ fn tell_by_blocks<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
                 return Ok(());
             }
             found = match text_of(&block, Key::Type)? {
-                Some(kind) => tell_by_type(&kind.text(), &block)?,
+                Some(kind) => tell_by_type(&kind.text(), &block, is_message)?,
                 None => bedrock::is_block(&block)?.then_some(Provider::Bedrock),
             };
             Ok(())
@@ -95,7 +91,7 @@ fn tell_by_blocks<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     Ok(found)
 }
 
-fn tell_by_type<N: Node>(kind: &str, block: &N) -> Result<Option<Provider>, Error> {
+fn tell_by_type<N: Node>(kind: &str, block: &N, is_message: bool) -> Result<Option<Provider>, Error> {
     Ok(match kind {
         "tool_use" | "tool_result" | "redacted_thinking" | "image" | "document" | "search_result" | "compaction" => {
             Some(Provider::Anthropic)
@@ -105,7 +101,9 @@ fn tell_by_type<N: Node>(kind: &str, block: &N) -> Result<Option<Provider>, Erro
             block.get(Key::Thinking)?.is_none_or(|text| text.shape() != Shape::List).then_some(Provider::Anthropic)
         }
         _ if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => Some(Provider::Anthropic),
-        "image_url" | "input_audio" | "refusal" | "file" => Some(Provider::OpenAiChat),
+        // A part of the Responses API too, whose messages have a type.
+        "refusal" => (!is_message).then_some(Provider::OpenAiChat),
+        "image_url" | "input_audio" | "file" => Some(Provider::OpenAiChat),
         "input_text" | "output_text" | "input_image" | "input_file" => Some(Provider::OpenAiResponses),
         _ => None,
     })

@@ -30,12 +30,19 @@ pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder
                 builder.row(Kind::Thinking, "reasoning_content");
                 builder.push_text(&reasoning)?;
             }
+            let is_silent = content.as_ref().is_none_or(|content| content.shape() == Shape::Null);
             read_content(content, builder)?;
             if let Some(refusal) = refusal.filter(is_text) {
                 builder.row(Kind::Text, "refusal");
                 builder.push_text(&refusal)?;
             }
-            if role == "assistant" { calls(message, builder) } else { beside(message, builder) }
+            if role != "assistant" {
+                return beside(message, builder);
+            }
+            if is_silent {
+                spoken(message, builder)?;
+            }
+            calls(message, builder)
         }
     }
 }
@@ -165,6 +172,14 @@ fn beside<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S
         builder.text(name);
     }
     Ok(())
+}
+
+/// Adds what the assistant said aloud in place of a content: a map with the id of its sound.
+fn spoken<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
+    message.entries(&mut |name, value| match name {
+        "audio" if value.shape() == Shape::Map => opaque(&value, name, builder),
+        _ => Ok(()),
+    })
 }
 
 fn calls<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {

@@ -177,6 +177,9 @@ fn paired<N: Node, S: Sink<Text = N::Text>>(
                 builder.flag(RowFlag::Stored);
             }
             stamp(item, Key::Id, builder)?;
+            if body == Some(Key::Input) {
+                builder.flag(RowFlag::FreeText);
+            }
             match body {
                 Some(body) => call(item, body, Shape::Text, builder),
                 None => builder.json_with_files(item),

@@ -61,11 +61,16 @@ pub fn blocks<N: Node, S: Sink<Text = N::Text>>(
     Ok(())
 }
 
-/// The first key of a block: its type, if it has no `type`.
+/// The entry under `key` unless it is null: the SDKs' dumps hold null for each field that is absent.
+pub fn given<N: Node>(node: &N, key: Key) -> Result<Option<N>, Error> {
+    Ok(node.get(key)?.filter(|value| value.shape() != Shape::Null))
+}
+
+/// The first key of a block whose value is not null: its type, if it has no `type`.
 pub fn first_key<N: Node>(block: &N) -> Result<String, Error> {
     let mut name = String::new();
-    block.entries(&mut |key, _| {
-        if name.is_empty() {
+    block.entries(&mut |key, value| {
+        if name.is_empty() && value.shape() != Shape::Null {
             key.clone_into(&mut name);
         }
         Ok(())
@@ -199,6 +204,16 @@ pub fn call<N: Node, S: Sink<Text = N::Text>>(
 pub fn opaque<N: Node, S: Sink<Text = N::Text>>(block: &N, name: &str, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.row(Kind::Opaque, name);
     builder.json_with_files(block)
+}
+
+/// [`opaque`] of a block that a key names, not a type; one of which all fields are null or missing is incomplete.
+pub fn unknown<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
+    let name = first_key(block)?;
+    opaque(block, &name, builder)?;
+    if name.is_empty() {
+        builder.flag(RowFlag::Incomplete);
+    }
+    Ok(())
 }
 
 /// Adds what a tool gave back: text, blocks of text and pictures, or nothing.

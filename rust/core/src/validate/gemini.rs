@@ -1,8 +1,6 @@
 //! Gemini: calls and responses by position, nothing empty.
 
-use std::collections::HashMap;
-
-use super::{Findings, Options};
+use super::{Findings, Options, partner};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 
 pub fn check(found: &mut Findings<'_>, options: Options) {
@@ -96,28 +94,21 @@ fn calls(found: &mut Findings<'_>, index: usize, options: Options) {
     }
 }
 
-/// Responses name the functions that were called.
+/// Responses answer the calls: each that has an id by that, each that has none by the function's name.
 fn names(found: &mut Findings<'_>, index: usize) {
     let ledger = found.ledger;
-    let named = |index: usize, kind: Kind| {
-        ledger.rows_of(index).filter(move |&row| ledger.kind[row] == kind).map(|row| ledger.ids.get(row))
-    };
-    let mut asked: HashMap<&str, usize> = HashMap::new();
-    for name in named(index, Kind::Call) {
-        *asked.entry(name).or_default() += 1;
-    }
-    let mut unasked: Option<&str> = None;
-    for name in named(index + 1, Kind::Result) {
-        match asked.get_mut(name) {
-            Some(left) if *left > 0 => *left -= 1,
-            _ => unasked = Some(unasked.map_or(name, |other| other.min(name))),
-        }
-    }
+    let asked = ledger.rows_of(index);
+    let unasked = ledger
+        .rows_of(index + 1)
+        .filter(|&row| ledger.kind[row] == Kind::Result)
+        .filter(|&row| partner(ledger, row).is_none_or(|call| !asked.contains(&call)))
+        .map(|row| ledger.ids.get(row))
+        .min();
     if let Some(name) = unasked {
         let words = format!(
             "Please ensure that function response parts match the function call parts of the function call turn: {name}."
         );
-        found.message(index + 1, "function_response_name", words, "name the function, and its id if the call has one");
+        found.message(index + 1, "function_response_name", words, "name the function; an id must be that of the call");
     }
 }
 

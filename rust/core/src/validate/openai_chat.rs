@@ -35,14 +35,20 @@ fn shape(found: &mut Findings<'_>, index: usize) {
         let words = "Invalid value: role. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.";
         found.message(index, "unknown_role", words, "use one of the roles named");
     }
-    let calls = ledger.rows_of(index).any(|row| ledger.kind[row] == Kind::Call);
+    let speaks = |row: usize| matches!(ledger.names.get(row), "audio" | "refusal");
+    let says = ledger.rows_of(index).any(|row| ledger.kind[row] == Kind::Call || speaks(row));
     if ledger.marked(index, MessageFlag::NoCalls) {
         let words = format!("[] is too short - 'messages.{index}.tool_calls'");
         found.message(index, "empty_tool_calls", words, "leave tool_calls out");
     }
-    if ledger.marked(index, MessageFlag::Null) && !calls {
+    if ledger.marked(index, MessageFlag::Null) && !says {
         let words = "Invalid value for 'content': expected a string, got null.";
-        found.message(index, "null_content", words, "give content a string; null stands with tool_calls alone");
+        found.message(
+            index,
+            "null_content",
+            words,
+            "give content a string; null stands with tool_calls, audio or a refusal alone",
+        );
     }
     if ledger.marked(index, MessageFlag::Empty) {
         let words = format!("[] is too short - 'messages.{index}.content'");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Findings, Options, changed_compactions, partner, repeated};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
-use crate::shape::items::{COMPACTION_TRIGGER, CONFIGURATION_UPDATE};
+use crate::shape::items::{self, COMPACTION_TRIGGER, CONFIGURATION_UPDATE};
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;
@@ -95,7 +95,7 @@ fn item(found: &mut Findings<'_>, row: usize, running: usize, twice: bool) {
         found.row(row, "field_required", words, "give calls and outputs their call_id, text its text");
         return;
     }
-    let paired = partner(ledger, row).is_some();
+    let paired = partner(ledger, row).is_some_and(|other| answers(ledger, row.min(other), row.max(other)));
     if ledger.kind[row].is_call() && !paired && row < running {
         let words = format!("No tool output found for function call {id}.");
         found.row(row, "call_without_output", words, "add the call's output, or drop the call");
@@ -104,6 +104,23 @@ fn item(found: &mut Findings<'_>, row: usize, running: usize, twice: bool) {
         let words = format!("No tool call found for function call output with call_id {id}.");
         found.row(row, "output_without_call", words, "drop the output, or put its call before it");
     }
+}
+
+/// Whether an output is of a type that answers a call. The row of a call has its tool's name, or its type where it names no
+/// tool; a function may have a type's name.
+fn answers(ledger: &Ledger, call: usize, output: usize) -> bool {
+    let (name, given) = (ledger.names.get(call), ledger.names.get(output));
+    if ledger.kind[call] != Kind::Call {
+        return true;
+    }
+    if ledger.has(call, RowFlag::FreeText) {
+        return given == "custom_tool_call_output";
+    }
+    given == "function_call_output"
+        || match items::find(name) {
+            Some(known) => known.body.is_none() && known.answers.contains(&given),
+            None => name.ends_with("_call"), // of a type that the table does not have
+        }
 }
 
 /// P6: a trigger ends the list; the settings behind a compaction stay there.

@@ -12,9 +12,8 @@ pub fn check(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let thinks = |row: usize| ledger.kind[row] == Kind::Thinking;
     let some = ledger.kind.contains(&Kind::Thinking);
     for &turn in turns.iter().filter(|t| some && t.role == Role::Assistant) {
-        // A compaction that the provider wrote stands in front of the thinking that it answers with.
         let span = rows(ledger, turn).filter(|&row| ledger.kind[row] != Kind::Compaction);
-        let start = span.clone().next();
+        let start = span.clone().find(|&row| !is_unseen(ledger, row));
         if let Some(row) = span.clone().next_back().filter(|&row| thinks(row)) {
             let words = "messages: The final block in an assistant message cannot be `thinking`.";
             found.row(row, "thinking_last", words, "drop the thinking, or keep what came behind it");
@@ -38,6 +37,16 @@ pub fn check(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     }
 }
 
+/// Whether a block may stand in front of the thinking of its turn: a compaction that the provider wrote, and what it does
+/// not show the model: where another model went on, and which tools a server has.
+fn is_unseen(ledger: &Ledger, row: usize) -> bool {
+    match ledger.kind[row] {
+        Kind::Compaction => true,
+        Kind::Opaque => matches!(ledger.names.get(row), "fallback" | "mcp_tool_listing"),
+        _ => false,
+    }
+}
+
 /// A12: the tool loop that is open at the end starts with thinking.
 fn expected(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let ledger = found.ledger;
@@ -51,7 +60,7 @@ fn expected(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     while end >= 3 && only_results(ledger, turns[end - 2]) {
         end -= 2;
     }
-    let answer = |row: &usize| ledger.kind[*row] != Kind::Compaction;
+    let answer = |row: &usize| !is_unseen(ledger, *row);
     let Some(first) = end.checked_sub(1).and_then(|n| rows(ledger, turns[n]).find(answer)) else { return };
     if ledger.role[ledger.owner[first] as usize] == Role::Assistant && ledger.kind[first] != Kind::Thinking {
         let words = format!(
