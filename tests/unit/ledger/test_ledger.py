@@ -775,6 +775,14 @@ def test_json_is_written_as_python_writes_it(value):
     assert scan([user(block)], O200K, "anthropic").bytes.tolist() == [len(oracle.compact(sent).encode())]
 
 
+@pytest.mark.parametrize("value", [161988484045326.62, -161988484045326.62, 2.0**-1074, 9007199254740993.0, 5e22])
+def test_a_float_between_two_shortest_texts_is_the_same_from_json(value):
+    """.625 in a double: Python ends in the even digit, .62."""
+    reader = _core.Reader(counter=O200K)
+    reader.push(json.dumps([call({"n": value})]).encode())
+    assert reader.finish()[1].digest == scan([call({"n": value})], O200K).digest
+
+
 def test_numbers_too_long_to_print_are_refused_or_told_apart():
     """Python does not print an integer of more than 4,300 digits: ours are read as nothing."""
     assert digest(call({"n": 10**5_000})) != digest(call({"n": 10**5_001}))
