@@ -140,7 +140,8 @@ def test_a_write_without_a_price_of_its_own_costs_what_new_input_costs():
         assert price.cache_write == price.input > price.cache_read > 0, name
     assert Model.named("gpt-4o").price.cache_write == Model.named("gpt-4o").price.input
     unknown = Model.named("bedrock/anthropic.claude-v2:1").price  # no cache: nothing is made up
-    assert math.isnan(unknown.cache_read) and math.isnan(unknown.cache_write)
+    assert math.isnan(unknown.cache_read)
+    assert math.isnan(unknown.cache_write)
     claude = Model.named("claude-sonnet-5-5").price
     assert claude.cache_write == 1.25 * claude.input
 

@@ -1,6 +1,7 @@
 //! Amazon Bedrock Converse: a block is a map whose one key says what it is.
 
-use super::parts::{blob, blocks, first_key, identify, is_typed, opaque, push_text, speaker, text_of};
+use super::parts::{blob, blocks, first_key, identify, is_typed, opaque, push_rare, push_text, speaker, text_of};
+use crate::content::entry;
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
@@ -84,8 +85,9 @@ fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) 
         file(&document, builder)?;
         return Ok(Kind::Document);
     }
-    opaque(block, &first_key(block)?, builder)?;
-    if block.get(Key::CachePoint)?.is_some() {
+    let name = first_key(block)?;
+    opaque(block, &name, builder)?;
+    if name == "cachePoint" {
         builder.cached();
     }
     Ok(Kind::Opaque)
@@ -148,7 +150,7 @@ fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder
 }
 
 fn picture<N: Node, S: Sink<Text = N::Text>>(image: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let data = image.get(Key::Source)?.map(|source| blob(&source, Key::Bytes, builder)).transpose()?.flatten();
+    let data = image.get(Key::Source)?.map(|source| encoded(&source, builder)).transpose()?.flatten();
     builder.picture(data.as_ref().map(Text::text).as_deref(), false);
     if let Some(data) = data {
         builder.data(data);
@@ -156,10 +158,24 @@ fn picture<N: Node, S: Sink<Text = N::Text>>(image: &N, builder: &mut Builder<S>
     Ok(())
 }
 
+/// The base64 of a file; the place in S3 of one that is not sent along changes the digest.
+fn encoded<N: Node, S: Sink<Text = N::Text>>(source: &N, builder: &mut Builder<S>) -> Result<Option<N::Text>, Error> {
+    if let Some(place) = entry(source, &["s3Location"])? {
+        place.entries(&mut |_, value| {
+            if let Some(text) = value.text()? {
+                builder.data(text);
+            }
+            Ok(())
+        })?;
+    }
+    blob(source, Key::Bytes, builder)
+}
+
 fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(name) = text_of(document, Key::Name)? {
         builder.text(name);
     }
+    push_rare(document, "context", builder)?;
     let Some(source) = document.get(Key::Source)? else {
         builder.flag(RowFlag::Incomplete);
         return Ok(());
@@ -168,7 +184,10 @@ fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>
         builder.text(text);
         return Ok(());
     }
-    let data = blob(&source, Key::Bytes, builder)?;
+    if let Some(content) = source.get(Key::Content)? {
+        return returned(&content, builder);
+    }
+    let data = encoded(&source, builder)?;
     builder.document(data.as_ref().map(Text::text).as_deref());
     if let Some(data) = data {
         builder.data(data);

@@ -13,6 +13,7 @@
 
 use super::bedrock;
 use super::items::is_item;
+use super::openai_chat::{REASONING, REASONING_PARTS};
 use super::parts::{is_typed, text_of};
 use super::{Provider, foreign};
 use crate::error::Error;
@@ -63,6 +64,12 @@ pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     }
     if let Some(found) = tell_by_blocks(message)? {
         return Ok(Some(found));
+    }
+    // Some keep reasoning under these names beside another provider's blocks.
+    for key in REASONING.into_iter().chain(REASONING_PARTS) {
+        if message.get(key)?.is_some() {
+            return Ok(Some(Provider::OpenAiChat));
+        }
     }
     if kind.as_deref() != Some("message") {
         // Tools that an item adds come from a role.
