@@ -99,8 +99,13 @@ def _chat(message):
     if role == TOOL:
         return role, [{"kind": RESULT, "id": message["tool_call_id"], "name": "tool", **_returned(content)}]
     blocks = []
-    if "reasoning_content" in message:
-        blocks.append({"kind": THINKING, "name": "reasoning_content", "pieces": [message["reasoning_content"]]})
+    texts = [name for name in ("reasoning_content", "thinking", "reasoning") if isinstance(message.get(name), str)]
+    lists = [name for name in ("reasoning_details", "thinking_blocks") if message.get(name)]
+    if texts:
+        blocks.append({"kind": THINKING, "name": texts[0], "pieces": [message[texts[0]]]})
+    elif lists:
+        said = [part.get("text") or part.get("thinking") or part.get("summary") for part in message[lists[0]]]
+        blocks.append({"kind": THINKING, "name": lists[0], "pieces": [text for text in said if text]})
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
     for part in parts:
         if part["type"] == "image_url":

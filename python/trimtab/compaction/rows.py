@@ -17,6 +17,7 @@ from ..messages.calls import called, described, file_of, quoted, with_arguments
 from ..planning.edits import Cut, Prune, StripThinking, Truncate
 from ..planning.pictures import without_pictures
 from ..planning.stages.sizes import PLACEHOLDER_TEXT
+from ..templates.chat import REASONING, REASONING_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,7 +84,7 @@ def edit_rows(
                     edited.block(row, within)
             case StripThinking(rows):
                 for index, found in blocks_of(ledger, rows).items():
-                    edited.made[index] = _without(edited.now(index), found)
+                    edited.made[index] = _without(edited.now(index), found, ledger.provider)
             case _:
                 pass
     # Last, because blocks behind a picture that leaves without a notice have new positions.
@@ -93,14 +94,15 @@ def edit_rows(
 def stripped(messages: Sequence[Message], ledger: Ledger) -> list[Message]:
     """Return the messages that have thinking, without it; a message of thinking alone is left out."""
     rows = [row for row, kind in enumerate(ledger.kind.tolist()) if kind == Kind.THINKING]
-    left = (_without(messages[index], found) for index, found in blocks_of(ledger, rows).items())
+    left = (_without(messages[index], found, ledger.provider) for index, found in blocks_of(ledger, rows).items())
     return [message for message in left if message is not None]
 
 
 def without_thinking(messages: Sequence[Message], ledger: Ledger, since: int) -> list[Message]:
     """Return the messages without the thinking of those from ``since`` on; one of thinking alone is left out."""
     rows = [row for row in (ledger.kind == Kind.THINKING).nonzero()[0].tolist() if ledger.owner[row] >= since]
-    edited = {index: _without(messages[index], found) for index, found in blocks_of(ledger, rows).items()}
+    thinking = blocks_of(ledger, rows).items()
+    edited = {index: _without(messages[index], found, ledger.provider) for index, found in thinking}
     made = (edited.get(index, message) for index, message in enumerate(messages))
     return [message for message in made if message is not None]
 
@@ -222,12 +224,15 @@ def _text_of(part: object) -> str | None:
     return part["text"] if isinstance(part.get("text"), str) else None
 
 
-def _without(message: Message | None, blocks: set[int]) -> Message | None:
-    """Return the message without some of its blocks; None if nothing is left, or the message itself is one."""
+def _without(message: Message | None, blocks: set[int], provider: str) -> Message | None:
+    """Return the message without some of its blocks, of Chat Completions without its reasoning.
+
+    None if nothing is left, or the message itself is one.
+    """
     if message is None or message.get("type") == "reasoning":
         return None
-    if "reasoning_content" in message:
-        message = {key: value for key, value in message.items() if key != "reasoning_content"}
+    if provider == "openai_chat":
+        message = {key: value for key, value in message.items() if key not in (*REASONING, *REASONING_PARTS)}
         return message if message.get("content") or message.get("tool_calls") else None
     key = key_of(message)
     left = [block for n, block in enumerate(message[key]) if n not in blocks]

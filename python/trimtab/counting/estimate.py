@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from .._repr import short
-from .counter import Counter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from .counter import Counter, sendable_all
+from .tools import definitions_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +76,15 @@ class Estimate:
     asks: bool = False
     per: int = 4
 
-    def overhead(self, tools: Sequence[Mapping[str, Any]] = (), context: str | None = None) -> int:
-        """Return the tokens of tool definitions and of a context block, which every call repeats."""
-        counter = self.counter()
-        return sum(counter.count(_tool_text(tool)) for tool in tools) + (counter.count(context) if context else 0)
+    def overhead(self, tools: object = (), context: str | None = None) -> int:
+        """Return the tokens of tool definitions and of a context block, which every call repeats.
+
+        Args:
+            tools: definitions in any provider's shape, as dicts or as objects of an SDK.
+            context: the context block.
+        """
+        counter, known = self.counter(), definitions_of(sendable_all(tools)) if tools else []
+        return sum(counter.count(_tool_text(tool)) for tool in known) + (counter.count(context) if context else 0)
 
     def counter(self) -> Counter:
         """Return the counter of this estimate."""
@@ -97,8 +100,10 @@ class Estimate:
         )
 
 
-def _tool_text(tool: Mapping[str, Any]) -> str:
-    """Return a tool's name, description and parameters, from any provider's shape."""
+def _tool_text(tool: Any) -> str:
+    """Return a function's name, description and parameters, from any provider's shape."""
+    if not isinstance(tool, dict):
+        return str(tool)
     inside = tool.get("function")
     tool = inside if isinstance(inside, dict) else tool
     schema = next((tool[key] for key in ("parameters_json", "input_schema", "parameters") if tool.get(key)), "")

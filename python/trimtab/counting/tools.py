@@ -26,9 +26,7 @@ def tool_tokens(counter: _core.Counter, prompt: PromptGrammar | None, tools: str
         choice: the ``tool_choice``, as JSON.
     """
     given, chosen = json.loads(tools), json.loads(choice)
-    definitions = [
-        function for tool in (given if isinstance(given, list) else [given]) for function in _functions(tool)
-    ]
+    definitions = definitions_of(given)
     if prompt is None or prompt.form == "plain":
         return counter.count(json.dumps(definitions, ensure_ascii=False, separators=(",", ":")))
     texts = [tagged(tool) for tool in definitions] if prompt.form == "tagged" else [namespace(definitions)]
@@ -39,6 +37,11 @@ def tool_tokens(counter: _core.Counter, prompt: PromptGrammar | None, tools: str
         total += prompt.nested
     total += sum(tokens for tool in dicts for start, tokens in BUILT_IN if str(tool.get("type")).startswith(start))
     return max(total + prompt.tool * len(definitions) + sum(map(counter.count, texts)), 0)
+
+
+def definitions_of(tools: Any) -> list[Any]:
+    """Return the functions of tool definitions in any provider's shape, which are as JSON has them."""
+    return [function for tool in (tools if isinstance(tools, list) else [tools]) for function in _functions(tool)]
 
 
 def tool_names(tools: object) -> set[str]:
@@ -60,14 +63,23 @@ def _functions(tool: Any) -> list[Any]:
     if not isinstance(tool, dict):
         return [tool]
     if isinstance(listed := tool.get("functionDeclarations", tool.get("function_declarations")), list):
-        known = (f for f in listed if isinstance(f, dict))
-        return [{**f, "parameters": f.get("parameters", f.get("parameters_json_schema"))} for f in known]
+        return [_of_gemini(f) for f in listed if isinstance(f, dict)]
     if isinstance(spec := tool.get("toolSpec"), dict):
         schema = spec.get("inputSchema")
         return [{**spec, "parameters": schema.get("json", schema) if isinstance(schema, dict) else None}]
     if isinstance(listed := tool.get("tools"), list):
         return [function for inner in listed for function in _functions(inner)]
     return [tool]
+
+
+_SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_schema")
+"""Fields of the schema of a function of Gemini's: of the API's own kind, or JSON Schema in either spelling."""
+
+
+def _of_gemini(function: dict[str, Any]) -> dict[str, Any]:
+    """Return a declaration of Gemini's with its schema in the field that other providers have."""
+    schema = next((function[key] for key in _SCHEMAS if function.get(key)), None)
+    return {key: value for key, value in function.items() if key not in _SCHEMAS} | {"parameters": schema}
 
 
 def tagged(tool: Any) -> str:

@@ -21,6 +21,7 @@ class Sender:
         thinks_beside: whether those of thinking are beside the answer's; the total may say so too.
         aside: tokens that the total holds, and neither the prompt nor the answer.
         total: tokens of prompt and answer.
+        kept: written tokens by the time for which they are kept: those written are at least their sum.
         hourly: written tokens that are kept for an hour.
         marks: fields of which a usage has one where it is this sender's; none, and the prompt's tokens alone say so.
     """
@@ -30,6 +31,7 @@ class Sender:
     cache: Literal["inside", "outside", "either"]
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
     thought: tuple[str, ...] = ()
     thinks_beside: bool = False
@@ -99,11 +101,8 @@ SENDERS: tuple[Sender, ...] = (
         cache="inside",
         marks=(_DETAIL,),
         read=(f"{_DETAIL}.cache_read",),
-        write=(
-            f"{_DETAIL}.cache_creation",
-            f"{_DETAIL}.ephemeral_5m_input_tokens",
-            f"{_DETAIL}.ephemeral_1h_input_tokens",
-        ),
+        write=(f"{_DETAIL}.cache_creation",),
+        kept=(f"{_DETAIL}.ephemeral_5m_input_tokens", f"{_DETAIL}.ephemeral_1h_input_tokens"),
         hourly=(f"{_DETAIL}.ephemeral_1h_input_tokens",),
         **_INPUT,
     ),
@@ -174,6 +173,7 @@ SENDERS: tuple[Sender, ...] = (
         "outside",
         read=("cacheReadInputTokens", "cacheReadInputTokenCount"),
         write=("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
+        hourly=("cacheDetails.1h.inputTokens",),
         output=("outputTokens",),
         total=("totalTokens",),
     ),

@@ -36,7 +36,7 @@ HELD = 4
 LARGEST = 10
 """Most times that a model's window may be larger than the tables say, by its charges."""
 
-READ = ("read", "write", "output", "thought", "total", "aside", "hourly")
+READ = ("read", "write", "kept", "output", "thought", "total", "aside", "hourly")
 """Attributes of a ``Sender`` that name the fields of numbers."""
 
 ANSWERS = (None, "message", "fallback_message")
@@ -150,6 +150,7 @@ class Usage:
                 number = max(_tokens(usage, name, strict=strict) or 0, number)
             most.append(number)
         read, write, answer, thought, hourly, total, aside = most
+        write = max(write, sum(_tokens(usage, name, strict=strict) or 0 for name in sender.kept))
         whole, output = _whole(sender, prompt, read + write), answer + thought * sender.thinks_beside
         if total:
             totals = total, total - aside
@@ -232,8 +233,16 @@ def _shown(value: object) -> str:
 
 
 def _get(value: object, path: str) -> Any:
-    """Return the value at a path of keys or attributes; None where there is none."""
+    """Return the value at a path of keys or attributes; None where there is none.
+
+    In a list, a part of the path is the ``ttl`` of the entry that goes on (Bedrock's ``cacheDetails``).
+    """
     for name in path.split(".") if "." in path else (path,):
+        if isinstance(value, list):
+            value = next((each for each in value if _get(each, "ttl") == name), None)
+            if value is None:
+                return None
+            continue
         # The type first: the check for a mapping is a call of Python.
         value = value.get(name) if type(value) is dict or isinstance(value, Mapping) else getattr(value, name, None)
         if value is None:

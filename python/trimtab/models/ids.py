@@ -100,7 +100,7 @@ class ModelId:
         vendors = re.match(_VENDORS, name)
         name = name[vendors.end() :] if vendors else name
         name = re.sub(_TAGS, "", name)
-        name = re.sub(r"-v\d+:\d+$", "", name)
+        name = re.sub(r"(?<!^claude)-v\d+:\d+$", "", name)  # claude-v2:1 is Claude 2.1
         if re.match(r"claude-\w+-\d", name):
             name = re.sub(r"-v\d+$", "", name)
         plain, dated = _claude(re.sub(_DATES, "", name)), _claude(name)

@@ -322,7 +322,7 @@ _SIGNS_CALLS = 3
 """The first generation of Gemini that must have its signatures back (Gemini documentation, "Thought signatures")."""
 
 _WIDE = 1_000_000
-"""The window that ``[1m]`` at the end of an id stands for."""
+"""The window that ``[1m]`` at the end of a Claude's id stands for."""
 
 
 @cache
@@ -339,7 +339,7 @@ def own_table() -> dict[str, Model]:
             replace(prompt, keeps_thinking=keeps, images=row.images or prompt.images),
             row.window,
             row.max_output,
-            Price(price, output_price, read_price, 1.25 * price if is_claude else price),
+            Price(price, output_price, read_price, _written(price, is_claude=is_claude)),
             binds_thinking=is_claude and name.endswith(tables.BINDS),
             prefill=row.prompt not in _NO_PREFILL,
             # OpenAI documents 400,000 as 272,000 of input and 128,000 of output, from GPT-5 on.
@@ -348,6 +348,11 @@ def own_table() -> dict[str, Model]:
             source="table",
         )
     return models
+
+
+def _written(price: float, *, is_claude: bool) -> float:
+    """Return the price of a cache write of five minutes where a table has none, by that of new input."""
+    return 1.25 * price if is_claude else price
 
 
 _NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}
@@ -384,7 +389,8 @@ def _found(text: str) -> Model:
         own = model.name in tables.RESPONSES and found.host in {None, "openai", "azure"}
         named = own or _RESPONSES_PREFIX.match(text)
         model = replace(model, provider="openai_responses" if named else "openai_chat")
-    return replace(model, window=_WIDE) if found.wide else model
+    widens = found.wide and model.provider == "anthropic" and model.window < _WIDE
+    return model.limited(_WIDE) if widens else model
 
 
 _Assumed: TypeAlias = "tuple[Model, str]"
@@ -446,11 +452,14 @@ def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
     base, window, input_limit = own or _by_family(found), row.window, row.input_limit
     if own is not None and own.window < window:
         window, input_limit, source = own.window, own.input_limit, own.source
+    price = Price(*row.prices)
+    if math.isnan(price.cache_write) and not math.isnan(price.cache_read):
+        price = replace(price, cache_write=_written(price.input, is_claude=base.provider == "anthropic"))
     return replace(
         base,
         window=window,
         max_output=min(row.max_output or base.max_output, window - 1),
-        price=Price(*row.prices),
+        price=price,
         source=source,
         input_limit=input_limit,
     )

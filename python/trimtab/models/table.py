@@ -85,14 +85,14 @@ ALIASES = {
 """Names that stand for a model: Claude Code's, and OpenAI's."""
 
 FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
-    (r"claude-(3|instant|2)", "anthropic", "claude", 200_000, 8_192),
+    (r"claude-(v?[123](?!\d)|instant)", "anthropic", "claude", 200_000, 8_192),
     (r"claude-\w+-4($|-[0-4])", "anthropic", "claude", 200_000, 32_000),
     (r"claude-\w+-4-5", "anthropic", "claude-4.5", 200_000, 32_000),
     (r"claude-\w+-4-6", "anthropic", "claude-4.6", 200_000, 32_000),
     (r"claude-\w+-4-7", "anthropic", "claude-4.7", 200_000, 32_000),
     (r"claude", "anthropic", "claude-4.8", 200_000, 32_000),
     (r"([\w-]+-)?gpt-oss", "openai_chat", "gpt-oss", 131_072, 32_768),
-    (r"gpt-3\.5|gpt-4($|-turbo|-\d)", "openai_chat", "openai-cl100k", 128_000, 4_096),
+    (r"gpt-3\.?5|gpt-4($|-turbo|-vision|-\d)", "openai_chat", "openai-cl100k", 128_000, 4_096),
     (r"gpt-4|chatgpt", "openai_chat", "openai-4", 128_000, 16_384),
     (r"o\d", "openai_chat", "openai-o", 128_000, 16_384),
     (r"gpt|codex", "openai_chat", "openai", 128_000, 16_384),

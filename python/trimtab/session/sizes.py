@@ -47,7 +47,7 @@ class SystemAndTools:
         self._look(call)
         known = self._counted.get((counter, estimate))
         if known is None:
-            if estimate is None or not isinstance(call.tools, list | tuple):
+            if estimate is None:
                 known = fixed_tokens(counter, call.system, call.tools)
             else:
                 known = fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 SHAPES = ("openai_chat", "anthropic")
 """Shapes of messages that servers of open models take."""
 
-_REASONING = ("reasoning_content", "thinking", "reasoning")
+REASONING = ("reasoning_content", "thinking", "reasoning")
 """Fields of a message's reasoning, in the order in which Hugging Face's `apply_chat_template` looks for it."""
+
+REASONING_PARTS = ("reasoning_details", "thinking_blocks")
+"""Fields that hold it in parts, OpenRouter's and LiteLLM's: no template reads them."""
 
 _MEDIA = ("image", "audio", "video")
 """Kinds of parts that are no text, by what is in their names (``image_url``, ``input_audio``)."""
@@ -107,7 +110,7 @@ def _ready(message: dict[str, Any], contents: Contents, *, parses: bool) -> dict
 
 def reasoning_of(message: Mapping[str, Any]) -> Any:
     """Return a message's reasoning, in whatever field it is; None where there is none."""
-    return next((message[name] for name in _REASONING if message.get(name) is not None), None)
+    return next((message[name] for name in REASONING if message.get(name) is not None), None)
 
 
 def _part(part: Any) -> Any:

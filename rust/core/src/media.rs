@@ -1,7 +1,7 @@
 //! Tokens of images and documents, from the headers in their data; no pixel is decoded.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use memchr::memmem;
 
 use crate::error::Error;
@@ -20,6 +20,9 @@ pub const PDF_MOST: u32 = 10_000;
 
 /// Most `/Count` entries that are read: a file has one for each node of its page tree.
 const PDF_COUNTS: usize = 1_000;
+
+/// Base64 characters by which a file is found to be no text: a multiple of four, so that they decode.
+const TEXT_CHARS: usize = 1_024;
 
 /// Base64 characters that are decoded: JPEG metadata can put the size behind tens of kilobytes.
 const HEADER_CHARS: usize = 128 * 1024;
@@ -152,7 +155,7 @@ impl Vision {
         image_size(base64).map_or(self.unknown(), |(w, h)| self.patches(w, h))
     }
 
-    /// Tokens of an encoded file that may be a picture: by its header, or as a document.
+    /// Tokens of an encoded file that is no text and may be a picture: by its header, or as a document.
     #[must_use]
     pub fn file(self, base64: &str) -> u32 {
         image_size(base64).map_or_else(|| document_tokens(base64, pdf_pages(base64)), |(w, h)| self.patches(w, h))
@@ -193,6 +196,30 @@ fn fitted(long: u32, short: u32, edge: u32, tokens: u32) -> u32 {
         if fits(mid, other(mid)) { low = mid } else { high = mid - 1 }
     }
     low.div_ceil(28) * other(low).div_ceil(28)
+}
+
+/// The text of a base64 file that is text: a provider passes on the words of such a file. None of a picture, of a PDF and
+/// of all other files that are not UTF-8 or hold a NUL.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(trimtab_core::media::file_text("YSxiCjEsMg==").as_deref(), Some("a,b\n1,2"));
+/// assert_eq!(trimtab_core::media::file_text("JVBERi0xLjQ="), None); // %PDF-1.4
+/// ```
+#[must_use]
+pub fn file_text(base64: &str) -> Option<String> {
+    let decoded = |base64: &str| {
+        let unpadded = base64.trim_end_matches('=');
+        STANDARD_NO_PAD.decode(unpadded).or_else(|_| URL_SAFE_NO_PAD.decode(unpadded)).ok()
+    };
+    // The beginning alone tells of nearly all other files what they are; its end may part a character.
+    let start = decoded(base64.get(..TEXT_CHARS).unwrap_or(base64))?;
+    let is_text = str::from_utf8(&start).map_or_else(|error| error.error_len().is_none(), |_| true);
+    if base64.is_empty() || !is_text || start.starts_with(b"%PDF") || start.contains(&0) {
+        return None;
+    }
+    String::from_utf8(decoded(base64)?).ok().filter(|text| !text.contains('\0'))
 }
 
 /// Tokens of a base64 document: by its number of `pages` if that could be read, else by size.
@@ -304,6 +331,21 @@ mod tests {
             assert_eq!(document_tokens(&base64, pages), pages.unwrap_or(1) * PDF_PAGE);
         }
         assert_eq!(document_tokens(&format!("JVBERi0{}", "A".repeat(3 * PDF_PAGE_CHARS)), None), 4 * PDF_PAGE);
+    }
+
+    #[test]
+    fn a_file_is_text_where_all_of_it_is() {
+        use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+        let long = "zwölf,1\n".repeat(1_000); // a character crosses the end of the beginning in some shift of it
+        for text in ["a", "a,b\n", "<svg/>", "\u{1F600}\u{1F600}?>", &long, &long[1..], &format!("a{long}")] {
+            assert_eq!(file_text(&STANDARD.encode(text)).as_deref(), Some(text));
+            assert_eq!(file_text(&URL_SAFE.encode(text)).as_deref(), Some(text));
+        }
+        let late = [long.as_bytes(), b"\xFF"].concat();
+        for other in [&b"%PDF-1.4"[..], b"a\0b", b"\x89PNG\r\n", b"\xFF\xD8", b"PK\x03\x04\0", b"", &late] {
+            assert_eq!(file_text(&STANDARD.encode(other)), None, "{other:?}");
+        }
+        assert_eq!(file_text("no base64!"), None);
     }
 
     #[test]

@@ -23,7 +23,9 @@ from trimtab import Review, Verdict
 from trimtab.archive import SqliteArchive, Stored
 from trimtab.compaction.effects import Commit, Owner, Store, Write
 from trimtab.compaction.flow import compaction
+from trimtab.compaction.rows import stripped, without_thinking
 from trimtab.compaction.settings import target_of
+from trimtab.counting.counter import scan
 from trimtab.events import Compacted, FellBack, Refused
 from trimtab.messages.envelope import unwrap, wrap
 from trimtab.session.call import Call
@@ -567,3 +569,17 @@ def test_system_text_and_the_models_window_decide_what_a_compaction_aims_at() ->
     done = small.compact(messages, system="words " * 5_000)
     assert done.plan.edits
     assert done.tokens_after <= with_system.target
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "thinking", "reasoning", "reasoning_details", "thinking_blocks"])
+def test_reasoning_leaves_a_message_of_chat_under_every_name(name: str) -> None:
+    """LiteLLM writes two at once: the signed parts are what a provider would refuse behind an edit."""
+    blocks = [{"type": "thinking", "thinking": "hm", "signature": "s"}]
+    fields = {"thinking_blocks": blocks, name: blocks if name in {"reasoning_details", "thinking_blocks"} else "hm"}
+    answer, counter = {"role": "assistant", "content": "ok"}, trimtab.Counter("o200k_base")
+    messages = [{"role": "user", "content": "go"}, {**answer, **fields}]
+    ledger = scan(messages, counter)
+    assert stripped(messages, ledger) == [answer]
+    assert without_thinking(messages, ledger, 0) == [messages[0], answer]
+    alone = [messages[0], {**answer, **fields, "content": None}]
+    assert stripped(alone, scan(alone, counter)) == []

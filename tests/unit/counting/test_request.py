@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import oracle
 from support.models import CLAUDE, CLAUDE_OPUS, GEMINI, GPT, GPT_SMALL, GPT_SPLIT
 from support.transcripts import png
-from trimtab import Counter, Model, count, example
+from trimtab import Compactor, Counter, Model, count, example
 from trimtab.counting.tools import namespace, tagged
 
 TOOL = {
@@ -61,10 +61,43 @@ def test_tools_are_written_as_the_models_read_them():
     for model in (GEMINI, CLAUDE_OPUS, GPT_SPLIT):
         flat = count(HI, model=model, tools=[TOOL])
         assert flat == count(HI, model=model, tools=[{"functionDeclarations": [parameters | {"parameters": SCHEMA}]}])
+        for key in ("parametersJsonSchema", "parameters_json_schema"):
+            assert flat == count(HI, model=model, tools=[{"functionDeclarations": [parameters | {key: SCHEMA}]}]), key
         spec = {"toolSpec": parameters | {"inputSchema": {"json": SCHEMA}}}
         assert flat == count(HI, model=model, tools=[spec]) == count(HI, model=model, tools={"tools": [spec]})
     circle = {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}
     assert "any" in namespace([{"name": "f", "parameters": circle}])
+
+
+class Dumped:
+    """A definition as an SDK has it: an object that gives its fields away."""
+
+    def __init__(self, tool):
+        self.tool = tool
+
+    def model_dump(self, **_options):
+        return self.tool
+
+
+@pytest.mark.parametrize("policy", ["goat", "spec09", "sven", "opencode", "agentpg"])
+def test_an_estimate_of_tools_is_the_same_in_every_shape(policy):
+    parameters = {"name": TOOL["name"], "description": TOOL["description"]}
+    spec = {"toolSpec": parameters | {"inputSchema": {"json": SCHEMA}}}
+    shapes = [
+        [TOOL],
+        (TOOL,),
+        [CHAT],
+        [Dumped(TOOL)],
+        [{"functionDeclarations": [parameters | {"parameters": SCHEMA}]}],
+        [{"function_declarations": [parameters | {"parametersJsonSchema": SCHEMA}]}],
+        [spec],
+        {"tools": [spec]},
+    ]
+    cm = Compactor(CLAUDE, policy=policy, archive="memory")
+    found = {cm.size(HI, tools=tools).terms.tools for tools in shapes}
+    assert len(found) == 1
+    assert found.pop() > 50
+    assert all(cm.fit(HI, tools=tools).messages == HI for tools in shapes)
 
 
 @pytest.mark.parametrize("model", [CLAUDE, "claude-opus-4-8", GPT_SMALL, GPT, GEMINI])

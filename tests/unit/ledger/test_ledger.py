@@ -1,8 +1,10 @@
 """The ledger: a transcript as numbers, against the oracle; and what cannot be read."""
 
+import base64
 import collections
 import copy
 import enum
+import itertools
 import json
 import time
 import types
@@ -66,6 +68,13 @@ def item(kind, **fields):
 
 def result(content):
     return user({"type": "tool_result", "tool_use_id": "a", "content": content})
+
+
+REASONING, REASONING_PARTS = ("reasoning_content", "thinking", "reasoning"), ("reasoning_details", "thinking_blocks")
+
+
+def thinks(**fields):
+    return {"role": "assistant", "content": None, **fields}
 
 
 # Columns
@@ -734,8 +743,14 @@ def test_media_never_cost_their_base64(message, provider):
         (item("tool_search_output", tools=[{"name": "one two three"}]), "openai_responses"),
         ({"role": "assistant", "content": None, "refusal": "one two three"}, "openai_chat"),
         (user({"type": "document", "title": "one two three", "source": {"type": "url", "url": "a"}}), "anthropic"),
+        (user({"type": "document", "context": "one two three", "source": PDF}), "anthropic"),
+        (user({"document": {"name": "d", "source": {"content": [{"text": "one two three"}]}}}), "bedrock"),
+        (user({"document": {"name": "d", "context": "one two three", "source": {"bytes": "QUI="}}}), "bedrock"),
+        *((thinks(**{name: "one two three"}), "openai_chat") for name in REASONING),
+        (thinks(reasoning_details=[{"type": "reasoning.summary", "summary": "one two three"}]), "openai_chat"),
+        (thinks(thinking_blocks=[{"type": "thinking", "thinking": "one two three"}]), "openai_chat"),
     ],
-    ids=["patch", "found tools", "refusal", "title"],
+    ids=itertools.count(),
 )
 def test_what_is_sent_costs_something(message, provider):
     less = json.loads(json.dumps(message).replace("one two three", ""))
@@ -755,12 +770,64 @@ def test_what_is_sent_costs_something(message, provider):
         (user({"type": "input_image", "file_id": "other"}), "openai_responses"),
         (item("apply_patch_call", operation={"diff": "other"}), "openai_responses"),
         (item("function_call", id="other", name="f", arguments="{}"), "openai_responses"),
+        (user({"type": "document", "context": "other", "source": PDF}), "anthropic"),
+        (user({"document": {"name": "d", "source": {"content": [{"text": "other"}]}}}), "bedrock"),
+        (user({"document": {"name": "d", "context": "other", "source": {"text": "x"}}}), "bedrock"),
+        (user({"document": {"name": "d", "source": {"s3Location": {"uri": "s3://other"}}}}), "bedrock"),
+        (user({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://other"}}}}), "bedrock"),
+        (user({"image": {"source": {"s3Location": {"uri": "s3://a", "bucketOwner": "other"}}}}), "bedrock"),
+        *((thinks(**{name: "other"}), "openai_chat") for name in REASONING),
+        (thinks(reasoning_details=[{"type": "reasoning.text", "text": "other"}]), "openai_chat"),
+        (thinks(reasoning_details=[{"type": "reasoning.encrypted", "data": "other"}]), "openai_chat"),
+        (thinks(thinking_blocks=[{"type": "thinking", "thinking": "a", "signature": "other"}]), "openai_chat"),
     ],
-    ids=["image url", "image file", "document url", "title", "server", "name", "refusal", "input_image", "patch", "id"],
+    ids=itertools.count(),
 )
 def test_a_digest_sees_all_that_a_message_says(message, provider):
     changed = json.loads(json.dumps(message).replace("other", "another"))
     assert digest(changed, provider) != digest(message, provider)
+
+
+@pytest.mark.parametrize("fields", [(name,) for name in (*REASONING, *REASONING_PARTS)] + [REASONING, REASONING_PARTS])
+def test_reasoning_is_the_first_text_of_its_fields(fields):
+    """Servers and gateways of one API write it under five names; what stands twice is sent once."""
+    parts = [{"text": "one"}, {"summary": "two"}, {"thinking": "three"}]
+    given = {name: "hm, a text" if name in REASONING else parts for name in fields}
+    made = [ASK, thinks(**given) | {"content": "ok"}]
+    read = scan(made, O200K)
+    assert read.provider == "openai_chat"
+    rows = oracle.rows(made, "openai_chat")
+    assert read.kind.tolist() == [row.kind for row in rows] == [Kind.TEXT, Kind.THINKING, Kind.TEXT]
+    assert read.tokens.tolist() == [oracle.tokens(row, O200K.count) for row in rows]
+    empty = thinks(**dict.fromkeys(REASONING), **{name: [] for name in REASONING_PARTS})
+    assert scan([empty | {"content": "ok"}], O200K).kind.tolist() == [Kind.TEXT]
+
+
+CSV = "".join(f"row {n},größer,{n * 7}\n" for n in range(300))
+CODED = base64.b64encode(CSV.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("message", "provider"),
+    [
+        (user({"type": "file", "file": {"file_data": f"data:text/csv;base64,{CODED}"}}), "openai_chat"),
+        (user({"type": "input_file", "file_data": f"data:text/csv;base64,{CODED}"}), "openai_responses"),
+        (user({"document": {"format": "csv", "name": "d", "source": {"bytes": CODED}}}), "bedrock"),
+        (user({"document": {"format": "csv", "name": "d", "source": {"bytes": CSV.encode()}}}), "bedrock"),
+        ({"parts": [{"inlineData": {"mimeType": "text/csv", "data": CODED}}]}, "gemini"),
+        ({"parts": [{"inline_data": {"mime_type": "text/csv", "data": CSV.encode()}}]}, "gemini"),
+        (user({"type": "document", "source": {"type": "base64", "data": CODED}}), "anthropic"),
+        (result([{"type": "document", "source": {"type": "base64", "data": CODED}}]), "anthropic"),
+    ],
+    ids=itertools.count(),
+)
+def test_a_file_of_text_counts_its_words(message, provider):
+    """It counted as pages of a PDF, about a tenth."""
+    read = scan([message], O200K, provider)
+    assert O200K.count(CSV) <= int(read.tokens.sum()) <= O200K.count(CSV) + 40
+    assert read.request_bytes >= len(CODED)
+    changed = json.dumps(message, default=lambda data: base64.b64encode(data).decode()).replace(CODED[:40], CODED[4:44])
+    assert digest(json.loads(changed), provider) != read.digest_of(0)
 
 
 class Level(enum.IntEnum):
@@ -773,6 +840,14 @@ def test_json_is_written_as_python_writes_it(value):
     sent = json.loads(oracle.compact(block))
     assert digest(user(block)) == digest(user(sent))
     assert scan([user(block)], O200K, "anthropic").bytes.tolist() == [len(oracle.compact(sent).encode())]
+
+
+@pytest.mark.parametrize("value", [161988484045326.62, -161988484045326.62, 2.0**-1074, 9007199254740993.0, 5e22])
+def test_a_float_between_two_shortest_texts_is_the_same_from_json(value):
+    """.625 in a double: Python ends in the even digit, .62."""
+    reader = _core.Reader(counter=O200K)
+    reader.push(json.dumps([call({"n": value})]).encode())
+    assert reader.finish()[1].digest == scan([call({"n": value})], O200K).digest
 
 
 def test_numbers_too_long_to_print_are_refused_or_told_apart():

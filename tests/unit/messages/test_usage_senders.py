@@ -78,6 +78,17 @@ def test_a_total_decides_what_the_prompt_holds(usage: dict[str, Any], prompt: in
     assert Usage.of(usage).prompt == prompt
 
 
+def test_what_is_written_for_two_times_is_added_up() -> None:
+    """LangChain says 0 written beside the two; of Bedrock's list the hour's entry is read."""
+    details = {"cache_creation": 0, "ephemeral_5m_input_tokens": 40, "ephemeral_1h_input_tokens": 60}
+    made = Usage.of({"input_tokens": 110, "output_tokens": 1, "input_token_details": details})
+    assert made == Usage(10, 1, 0, 100, 60)
+    kept = [{"ttl": "5m", "inputTokens": 40}, {"ttl": "1h", "inputTokens": 60}]
+    bedrock = {"inputTokens": 10, "outputTokens": 1, "totalTokens": 111, "cacheWriteInputTokens": 100}
+    assert Usage.of({**bedrock, "cacheDetails": kept}) == Usage(10, 1, 0, 100, 60)
+    assert Usage.of({**bedrock, "cacheDetails": kept[:1]}).hourly == Usage.of(bedrock).hourly == 0
+
+
 def test_a_sum_over_requests_is_refused_unless_it_has_the_last_one() -> None:
     usage = {"requests": 3, "input_tokens": 90_000, "output_tokens": 30, "total_tokens": 90_030}
     with pytest.raises(ValueError, match="usage adds up 3 requests"):

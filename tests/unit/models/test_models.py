@@ -107,6 +107,45 @@ def test_an_unknown_id_gets_its_family_s_values_and_one_warning(name, prompt, ca
     assert TABLE["gpt-5"].known
 
 
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [
+        ("gpt-35-turbo", "openai-cl100k"),
+        ("azure/gpt-35-turbo", "openai-cl100k"),
+        ("gpt-4-vision-preview", "openai-cl100k"),
+        ("gpt-4.1-test", "openai-4"),
+        ("anthropic.claude-v2:1", "claude"),
+        ("anthropic.claude-v2", "claude"),
+        ("anthropic.claude-v1", "claude"),
+        ("anthropic.claude-instant-v1", "claude"),
+        ("us.anthropic.claude-opus-4-6-v1:0", "claude-4.6"),
+    ],
+)
+def test_old_names_have_the_vocabulary_of_their_generation(name, prompt):
+    assert Model.named(name).prompt.encoding == PROMPTS[prompt].encoding
+
+
+def test_the_mark_of_a_wide_window_is_claude_s_and_is_said():
+    assert Model.named("claude-sonnet-4-5[1m]").source == "argument"
+    assert Model.named("claude-opus-4-6[1m]").source == Model.named("claude-opus-4-6").source == "table"
+    assert Model.named("sonnet[1m]").window == 1_000_000
+    for name in ("gpt-4o", "gemini-2.5-flash-lite"):
+        plain, marked = Model.named(name), Model.named(f"{name}[1m]")
+        assert (marked.window, marked.source) == (plain.window, plain.source)
+
+
+def test_a_write_without_a_price_of_its_own_costs_what_new_input_costs():
+    for name in ("azure/gpt-4o", "xai:grok-3", "deepseek-chat", "gemini-2.5-pro"):
+        price = Model.named(name).price
+        assert price.cache_write == price.input > price.cache_read > 0, name
+    assert Model.named("gpt-4o").price.cache_write == Model.named("gpt-4o").price.input
+    unknown = Model.named("bedrock/anthropic.claude-v2:1").price  # no cache: nothing is made up
+    assert math.isnan(unknown.cache_read)
+    assert math.isnan(unknown.cache_write)
+    claude = Model.named("claude-sonnet-5-5").price
+    assert claude.cache_write == 1.25 * claude.input
+
+
 def test_the_beta_flag_widens_every_sonnet_and_nothing_else():
     beta = ("files-api-2025-04-14", "context-1m-2025-08-07")
     windows = {name: Model.named(name, betas=beta).window for name in ("claude-sonnet-4-5", "claude-opus-4-5", "gpt-5")}

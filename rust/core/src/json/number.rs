@@ -7,7 +7,7 @@ pub fn float(text: &str) -> String {
         return if value < 0.0 { "-Infinity" } else { "Infinity" }.to_owned();
     }
     // The shortest digits that mean this number are the same in both languages; where the point goes is not.
-    let scientific = format!("{value:e}");
+    let scientific = nearest(value, format!("{value:e}"));
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -25,6 +25,13 @@ pub fn float(text: &str) -> String {
         n if n <= whole => format!("{sign}{digits}{}.0", "0".repeat(whole - n)),
         _ => format!("{sign}{}.{}", &digits[..whole], &digits[whole..]),
     }
+}
+
+/// The number in as many digits as the shortest text has: where two texts are as near, Python's last digit is even.
+fn nearest(value: f64, shortest: String) -> String {
+    let digits = shortest.split('e').next().map_or(0, |digits| digits.bytes().filter(u8::is_ascii_digit).count());
+    let even = format!("{value:.*e}", digits.saturating_sub(1));
+    if even.parse() == Ok(value) { even } else { shortest } // at a power of two the nearest text may mean another number
 }
 
 #[cfg(test)]
@@ -47,6 +54,9 @@ mod tests {
             ("1.5e300", "1.5e+300"),
             ("5e-324", "5e-324"),
             ("-1e999", "-Infinity"),
+            ("161988484045326.62", "161988484045326.62"), // .625: .62 and .63 are as near
+            ("-161988484045326.62", "-161988484045326.62"),
+            ("2.2250738585072014e-308", "2.2250738585072014e-308"),
         ] {
             assert_eq!(float(text), written, "{text}");
         }

@@ -253,7 +253,13 @@ impl<S: Sink> Builder<S> {
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
         for file in files {
-            self.media(self.prompt.vision.file(encoded(&file.text()).unwrap_or_default()));
+            let text = file.text();
+            let base64 = encoded(&text).unwrap_or_default();
+            match media::file_text(base64) {
+                Some(words) => self.piece(Piece::Decoded(words)),
+                None => self.media(self.prompt.vision.file(base64)),
+            }
+            drop(text);
             self.data(file);
         }
         Ok(())
@@ -345,8 +351,12 @@ impl<S: Sink> Builder<S> {
         });
     }
 
-    /// Adds the tokens of a base64 document, or of a referenced one, and its pages for the provider's limits.
+    /// Adds the tokens of a base64 document, or of a referenced one, and its pages for the provider's limits; of one that is
+    /// a text its words.
     pub fn document(&mut self, base64: Option<&str>) {
+        if let Some(words) = base64.filter(|_| !S::LINKS_ONLY).and_then(media::file_text) {
+            return self.piece(Piece::Decoded(words));
+        }
         let (base64, pages) = (base64.unwrap_or_default(), base64.and_then(media::pdf_pages));
         self.media(media::document_tokens(base64, pages));
         self.ledger.documents.push(Document {

@@ -20,6 +20,8 @@ pub enum Piece<T> {
     Owned(String),
     /// Content of the message that is no text to the model: a picture's data, a signature.
     Data(T),
+    /// The words of a file whose base64 is [`Piece::Data`] too.
+    Decoded(String),
     /// The prompt's text in place of the row's other pieces.
     Prompted(String),
 }
@@ -30,7 +32,7 @@ impl<T: Text> Piece<T> {
         match self {
             Self::Prompted(_) => None,
             Self::Data(_) => Some(traits("", kind)),
-            Self::Given(_) | Self::Owned(_) => Some(traits(text, kind)),
+            Self::Given(_) | Self::Owned(_) | Self::Decoded(_) => Some(traits(text, kind)),
         }
     }
 }
@@ -41,7 +43,7 @@ impl<T: Text> Piece<T> {
         match self {
             Self::Given(_) => carried(text),
             Self::Owned(_) | Self::Data(_) => text.len() as u64, // JSON already, or without characters to escape
-            Self::Prompted(_) => 0,
+            Self::Prompted(_) | Self::Decoded(_) => 0,
         }
     }
 }
@@ -50,21 +52,21 @@ impl<T: Text> Text for Piece<T> {
     fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Given(text) | Self::Data(text) => text.text(),
-            Self::Owned(text) | Self::Prompted(text) => Cow::Borrowed(text),
+            Self::Owned(text) | Self::Decoded(text) | Self::Prompted(text) => Cow::Borrowed(text),
         }
     }
 
     fn decode_into<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         match self {
             Self::Given(text) | Self::Data(text) => text.decode_into(room),
-            Self::Owned(text) | Self::Prompted(text) => (text, false),
+            Self::Owned(text) | Self::Decoded(text) | Self::Prompted(text) => (text, false),
         }
     }
 
     fn length(&self) -> usize {
         match self {
             Self::Given(text) | Self::Data(text) => text.length(),
-            Self::Owned(text) | Self::Prompted(text) => text.len(),
+            Self::Owned(text) | Self::Decoded(text) | Self::Prompted(text) => text.len(),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Amazon Bedrock Converse: a block is a map whose one key says what it is.
 
-use super::parts::{blob, blocks, first_key, given, identify, is_typed, push_text, speaker, text_of, unknown};
+use super::parts::{
+    blob, blocks, first_key, given, identify, is_typed, push_rare, push_text, speaker, text_of, unknown,
+};
+use crate::content::entry;
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
@@ -87,7 +90,7 @@ fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) 
         return Ok(Kind::Document);
     }
     unknown(block, builder)?;
-    if given(block, Key::CachePoint)?.is_some() {
+    if first_key(block)? == "cachePoint" {
         builder.cached();
     }
     Ok(Kind::Opaque)
@@ -153,7 +156,7 @@ fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder
 }
 
 fn picture<N: Node, S: Sink<Text = N::Text>>(image: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let data = image.get(Key::Source)?.map(|source| blob(&source, Key::Bytes, builder)).transpose()?.flatten();
+    let data = image.get(Key::Source)?.map(|source| encoded(&source, builder)).transpose()?.flatten();
     builder.picture(data.as_ref().map(Text::text).as_deref(), false);
     if let Some(data) = data {
         builder.data(data);
@@ -161,10 +164,24 @@ fn picture<N: Node, S: Sink<Text = N::Text>>(image: &N, builder: &mut Builder<S>
     Ok(())
 }
 
+/// The base64 of a file; the place in S3 of one that is not sent along changes the digest.
+fn encoded<N: Node, S: Sink<Text = N::Text>>(source: &N, builder: &mut Builder<S>) -> Result<Option<N::Text>, Error> {
+    if let Some(place) = entry(source, &["s3Location"])? {
+        place.entries(&mut |_, value| {
+            if let Some(text) = value.text()? {
+                builder.data(text);
+            }
+            Ok(())
+        })?;
+    }
+    blob(source, Key::Bytes, builder)
+}
+
 fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(name) = text_of(document, Key::Name)? {
         builder.text(name);
     }
+    push_rare(document, "context", builder)?;
     let Some(source) = document.get(Key::Source)? else {
         builder.flag(RowFlag::Incomplete);
         return Ok(());
@@ -173,7 +190,10 @@ fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>
         builder.text(text);
         return Ok(());
     }
-    let data = blob(&source, Key::Bytes, builder)?;
+    if let Some(content) = source.get(Key::Content)? {
+        return returned(&content, builder);
+    }
+    let data = encoded(&source, builder)?;
     builder.document(data.as_ref().map(Text::text).as_deref());
     if let Some(data) = data {
         builder.data(data);

@@ -13,6 +13,7 @@
 
 use super::bedrock;
 use super::items::is_item;
+use super::openai_chat::{REASONING, REASONING_PARTS};
 use super::parts::{given, is_typed, text_of};
 use super::{Provider, foreign};
 use crate::error::Error;
@@ -59,6 +60,12 @@ pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     let is_message = kind.as_deref() == Some("message");
     if let Some(found) = tell_by_blocks(message, is_message)? {
         return Ok(Some(found));
+    }
+    // Some keep reasoning under these names beside another provider's blocks.
+    for key in REASONING.into_iter().chain(REASONING_PARTS) {
+        if message.get(key)?.is_some() {
+            return Ok(Some(Provider::OpenAiChat));
+        }
     }
     if !is_message {
         // Tools that an item adds come from a role.

@@ -1,14 +1,20 @@
 //! `OpenAI` Chat Completions.
 
-use super::parts::{cached, call, identified, identify, opaque, picture_url, push_text, returned, text_of};
+use super::parts::{cached, call, identified, identify, opaque, picture_url, push_text, returned, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
 
+/// Fields of a message's reasoning, in the order in which Hugging Face's `apply_chat_template` looks for it: servers and
+/// gateways write one of them, or several with the same text.
+pub const REASONING: [Key; 3] = [Key::ReasoningContent, Key::Thinking, Key::Reasoning];
+
+/// Fields that hold it in parts, with what a provider wants back: `OpenRouter`'s, and `LiteLLM`'s.
+pub const REASONING_PARTS: [Key; 2] = [Key::ReasoningDetails, Key::ThinkingBlocks];
+
 /// Reads one message.
 pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let [role, content, reasoning, refusal] =
-        message.fields([Key::Role, Key::Content, Key::ReasoningContent, Key::Refusal])?;
+    let [role, content, refusal] = message.fields([Key::Role, Key::Content, Key::Refusal])?;
     let role = role.map_or(Ok(None), |role| role.text())?;
     builder.message(match role.as_ref().map(Text::text).as_deref() {
         Some("user") => Role::User,
@@ -21,18 +27,14 @@ pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder
         let hint = "give each message a role: \"system\", \"user\", \"assistant\" or \"tool\"";
         return Err(builder.bad("role", "is missing or no string", hint));
     };
-    let is_text = |value: &N| value.shape() == Shape::Text;
     match &*role.text() {
         "tool" => result(message, Key::ToolCallId, content, builder),
         "function" => legacy_result(message, content, builder),
         role => {
-            if let Some(reasoning) = reasoning.filter(is_text) {
-                builder.row(Kind::Thinking, "reasoning_content");
-                builder.push_text(&reasoning)?;
-            }
+            reasoned(message, builder)?;
             let is_silent = content.as_ref().is_none_or(|content| content.shape() == Shape::Null);
             read_content(content, builder)?;
-            if let Some(refusal) = refusal.filter(is_text) {
+            if let Some(refusal) = refusal.filter(|refusal| refusal.shape() == Shape::Text) {
                 builder.row(Kind::Text, "refusal");
                 builder.push_text(&refusal)?;
             }
@@ -45,6 +47,34 @@ pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder
             calls(message, builder)
         }
     }
+}
+
+/// Adds a row with the message's reasoning: the first text of it, else that of the parts.
+fn reasoned<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
+    for (key, reasoning) in REASONING.iter().zip(message.fields(REASONING)?) {
+        if let Some(reasoning) = reasoning.filter(|reasoning| reasoning.shape() == Shape::Text) {
+            builder.row(Kind::Thinking, key.text());
+            return builder.push_text(&reasoning).map(|_| ());
+        }
+    }
+    for (key, parts) in REASONING_PARTS.iter().zip(message.fields(REASONING_PARTS)?) {
+        let Some(parts) = parts.filter(|parts| parts.shape() == Shape::List) else { continue };
+        if parts.is_empty()? {
+            continue;
+        }
+        builder.row(Kind::Thinking, key.text());
+        return parts.items(&mut |part| {
+            for text in part.fields([Key::Text, Key::Thinking, Key::Summary])?.into_iter().flatten() {
+                builder.push_text(&text)?;
+            }
+            match text_of(&part, Key::Data)? {
+                Some(data) => builder.hidden(data),
+                None => stamp(&part, Key::Signature, builder)?,
+            }
+            Ok(())
+        });
+    }
+    Ok(())
 }
 
 fn result<N: Node, S: Sink<Text = N::Text>>(

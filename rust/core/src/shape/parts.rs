@@ -1,5 +1,6 @@
 //! Parts that the shapes share: text under a key, calls, results, pictures, documents.
 
+use crate::content::entry;
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text, encoded};
@@ -108,6 +109,23 @@ pub fn push_text<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: 
         builder.flag(RowFlag::Incomplete);
     }
     Ok(())
+}
+
+/// Adds the text under a name that is too rare to be a [`Key`] to the row, if there is any.
+pub fn push_rare<N: Node, S: Sink<Text = N::Text>>(
+    node: &N,
+    name: &str,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
+    if let Some(text) = rare(node, name)? {
+        builder.text(text);
+    }
+    Ok(())
+}
+
+/// [`text_of`] of a name that is too rare to be a [`Key`].
+fn rare<N: Node>(node: &N, name: &str) -> Result<Option<N::Text>, Error> {
+    entry(node, &[name])?.map_or(Ok(None), |value| value.text())
 }
 
 /// Lets the text under `key` change the digest, if there is any: part of the message, but not text to the model.
@@ -266,10 +284,10 @@ pub fn picture<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builde
 /// Adds the tokens of an `OpenAI` image part: `image_url` is a string, or a map with `url`.
 pub fn picture_url<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     stamp(part, Key::FileId, builder)?;
-    let mut detail = text_of(part, Key::Detail)?;
+    let mut detail = rare(part, "detail")?;
     let url = match part.get(Key::ImageUrl)? {
         Some(value) if value.shape() == Shape::Map => {
-            detail = text_of(&value, Key::Detail)?.or(detail);
+            detail = rare(&value, "detail")?.or(detail);
             text_of(&value, Key::Url)?
         }
         Some(value) => value.text()?,
@@ -288,9 +306,8 @@ pub fn picture_url<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Bui
 
 /// Adds a document: its text where it is text, its pages where it is a file.
 pub fn document<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    if let Some(title) = text_of(block, Key::Title)? {
-        builder.text(title);
-    }
+    push_rare(block, "title", builder)?;
+    push_rare(block, "context", builder)?;
     let Some(source) = block.get(Key::Source)? else {
         builder.flag(RowFlag::Incomplete);
         return Ok(());
