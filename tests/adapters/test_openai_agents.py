@@ -128,6 +128,78 @@ def test_a_session_compacts_on_demand_and_restores_items_that_cannot_be_stored()
     asyncio.run(talk())
 
 
+def talk_of(many: int) -> list[Any]:
+    return [
+        {"role": role, "content": f"{what} {n} " + "word " * 200}
+        for n in range(many)
+        for role, what in (("user", "question"), ("assistant", "answer"))
+    ]
+
+
+@pytest.mark.parametrize("where", ["clear_session", "add_items"])
+def test_a_session_that_is_cancelled_while_it_stores_has_stored(where: str) -> None:
+    class Slow(SQLiteSession):
+        async def _do(self, name: str, *given: Any) -> None:
+            await getattr(super(), name)(*given)
+            if name == where and wanted.is_set():
+                reached.set()
+                await asyncio.sleep(0.05)
+
+        async def clear_session(self) -> None:
+            await self._do("clear_session")
+
+        async def add_items(self, items: Any) -> None:
+            await self._do("add_items", items)
+
+    wanted, reached = asyncio.Event(), asyncio.Event()
+
+    async def talk() -> None:
+        stored = Slow("s")
+        session = CompactingSession(stored, MODEL, **OPTIONS)
+        await session.add_items(talk_of(60))
+        wanted.set()
+        task = asyncio.create_task(session.run_compaction())
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert 0 < len(await stored.get_items()) < 120
+
+    asyncio.run(talk())
+
+
+def test_items_that_another_run_stores_during_a_summary_stay() -> None:
+    began, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def summarize(ask: Any) -> str:
+        began.set()
+        await goes_on.wait()
+        return "Summary."
+
+    async def talk() -> None:
+        session = CompactingSession(SQLiteSession("s"), MODEL, summarizer=summarize, **OPTIONS)
+        await session.add_items(talk_of(60))
+        task = asyncio.create_task(session.get_items())
+        await began.wait()
+        late = {"role": "user", "content": "my order is 4711"}
+        await session.add_items([late])
+        goes_on.set()
+        items = await task
+        assert len(items) < 120
+        assert items[-1] == late
+        began.clear()
+        goes_on.clear()
+        await session.add_items(talk_of(60))
+        task = asyncio.create_task(session.get_items())
+        await began.wait()
+        await session.clear_session()
+        await session.add_items([late])
+        goes_on.set()
+        assert await task == [late]
+
+    asyncio.run(talk())
+
+
 def test_conversations_are_told_apart(encode: Any) -> None:
     stub = Model(encode, lowered=20_000)
     fits = model_input_filter(MODEL, session=lambda context: context["id"], **OPTIONS)

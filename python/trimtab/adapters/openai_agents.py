@@ -6,16 +6,17 @@ filter returns. A session is compacted between runs, and what it stores becomes 
 
 from __future__ import annotations
 
+import asyncio
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agents import RunHooks
 from agents.run import ModelInputData
 
-from .sessions import Adapter, Conversation, Sessions, opening
+from .sessions import Adapter, Conversation, Sessions, SharedLock, opening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from agents.memory import Session
     from agents.run import CallModelData
@@ -126,6 +127,7 @@ class CompactingSession(Adapter):
         self.session = session
         self.sessions = Sessions(model, options, "openai_responses")
         self._agent = agent
+        self._lock = SharedLock()  # one use of what is stored at a time
 
     @property
     def session_id(self) -> str:
@@ -146,29 +148,31 @@ class CompactingSession(Adapter):
         """Return the items, compacted; with a limit, the newest ones as they are stored."""
         if limit is None:
             await self.run_compaction()
-        items: list[Any] = await self.session.get_items(limit)
-        return items
+        return await self._stored(limit)
 
     async def add_items(self, items: list[Any]) -> None:
         """Store items."""
-        await self.session.add_items(items)
+        async with self._lock:
+            await self.session.add_items(items)
 
     async def pop_item(self) -> Any:
         """Remove and return the newest item; None without any."""
-        return await self.session.pop_item()
+        async with self._lock:
+            return await self.session.pop_item()
 
     async def clear_session(self) -> None:
         """Remove all items, and forget the conversation. The archive keeps what it has."""
         self.sessions.forget(self.session_id)
-        await self.session.clear_session()
+        async with self._lock:
+            await self.session.clear_session()
 
     async def run_compaction(self, args: Mapping[str, Any] | None = None) -> None:
-        """Compact the stored items where their trigger is reached.
+        """Compact the stored items where their trigger is reached; those that come meanwhile stay behind the result.
 
         Args:
             args: of the runner; ``force`` halves their tokens below the trigger too.
         """
-        items = await self.session.get_items()
+        items = await self._stored()
         if not items:
             return
         conversation = self._conversation
@@ -187,7 +191,7 @@ class CompactingSession(Adapter):
             ValueError: the error says nothing about a prompt's length.
             OverflowedError: too little can leave.
         """
-        items = await self.session.get_items()
+        items = await self._stored()
         fitted = await self._conversation.aoverflow(error, items, **self._beside)
         await self._store(items, fitted.messages)
 
@@ -201,17 +205,40 @@ class CompactingSession(Adapter):
         tools = tools_of(self._agent) if self._agent is not None else None
         return {"system": instructions if isinstance(instructions, str) else None, "tools": tools}
 
+    async def _stored(self, limit: int | None = None) -> list[Any]:
+        """Return what is stored, never in the middle of a change."""
+        async with self._lock:
+            items: list[Any] = await self.session.get_items(limit)
+            return items
+
     async def _store(self, items: list[Any], made: Sequence[Any]) -> None:
-        """Replace the items; if that fails, put the old ones back."""
-        if made is items or [*made] == items:
-            return
-        await self.session.clear_session()
-        try:
-            await self.session.add_items([*made])
-        except BaseException:
-            await self.session.clear_session()
-            await self.session.add_items(items)
-            raise
+        """Replace the items."""
+        if made is not items and [*made] != items:
+            await _finished(self._replace(items, made))
+
+    async def _replace(self, items: list[Any], made: Sequence[Any]) -> None:
+        """Replace the items at the beginning of what is stored, if they still are; if that fails, put all back."""
+        async with self._lock:
+            stored = await self.session.get_items()
+            if stored[: len(items)] != items:  # another run took one away, or stored a result
+                return
+            try:
+                await self.session.clear_session()
+                await self.session.add_items([*made, *stored[len(items) :]])
+            except BaseException:
+                await self.session.clear_session()
+                await self.session.add_items(stored)
+                raise
+
+
+async def _finished(work: Coroutine[Any, Any, None]) -> None:
+    """Wait until the work is done; a cancellation waits as well, so that it never stops between two steps."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def model_input_filter(
