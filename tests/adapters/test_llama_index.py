@@ -17,6 +17,7 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock,
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.workflow import Context
+from workflows.errors import WorkflowCancelledByUser
 
 import trimtab
 from support.agent_llama_index import Chat, tools
@@ -175,6 +176,44 @@ def test_untouched_messages_stay_the_same_objects_and_edited_ones_keep_the_rest(
     assert first[4] is memory.get_all()[3]
     assert first[3].additional_kwargs == {"tool_call_id": "a", "kept": 1}
     assert len(first[3].content) < 9_000
+
+
+def test_thinking_without_a_text_stays_when_its_message_is_edited() -> None:
+    cm = trimtab.Compactor(MODEL, provider="openai_chat", window=20_000, max_output=2_000)
+    history = [ChatMessage(role="user", content="go")]
+    for n in range(24):
+        thought = ThinkingBlock(content="", additional_information={"signature": f"s{n}"})
+        call = ToolCallBlock(tool_call_id=f"c{n}", tool_name="write", tool_kwargs={"text": f"w{n} " * 400})
+        history.append(ChatMessage(role="assistant", blocks=[thought, call]))
+        history.append(ChatMessage(role="tool", content="ok", additional_kwargs={"tool_call_id": f"c{n}"}))
+    fitted = CompactingMemory.from_defaults(history, compactor=cm, session_id="talk").get()
+    calls = [message.blocks for message in fitted if message.blocks and isinstance(message.blocks[-1], ToolCallBlock)]
+    assert any("pruned" in blocks[-1].tool_kwargs["text"] for blocks in calls)
+    assert all(isinstance(blocks[0], ThinkingBlock) for blocks in calls)
+
+
+def test_a_cancelled_run_keeps_its_messages(encode: Any) -> None:
+    class Blocks(Chat):
+        async def achat(self, messages: Any, tools: Any = None, **_: Any) -> Any:
+            if self.stub.calls == 3:
+                entered.set()
+                await asyncio.sleep(60)
+            return self._response(messages, tools)
+
+    async def run() -> Any:
+        running = CompactingFunctionAgent(
+            compactor=MODEL, tools=tools(), llm=Blocks(stub=Model(encode)), system_prompt="Be good.", streaming=False
+        )
+        context = Context(running)
+        handler = running.run("go", ctx=context)
+        await entered.wait()
+        await handler.cancel_run()
+        with pytest.raises(WorkflowCancelledByUser):
+            await handler
+        return await context.store.get("scratchpad")
+
+    entered = asyncio.Event()
+    assert len(asyncio.run(run())) == 6
 
 
 def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) -> None:

@@ -15,7 +15,7 @@ from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool
 
 import trimtab
 from support.agent_openai_agents import Stub, agent
-from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, RefusedError, Summarizer, look, run_page
+from support.agents import CALLS, MODEL, OPTIONS, RULE, TURN, Model, RefusedError, Summarizer, look, run_page
 from trimtab.adapters.openai_agents import CompactingSession, compacts_when_due, model_input_filter, tools_of
 
 agents.set_tracing_disabled(True)
@@ -128,6 +128,78 @@ def test_a_session_compacts_on_demand_and_restores_items_that_cannot_be_stored()
     asyncio.run(talk())
 
 
+def talk_of(many: int) -> list[Any]:
+    return [
+        {"role": role, "content": f"{what} {n} " + "word " * 200}
+        for n in range(many)
+        for role, what in (("user", "question"), ("assistant", "answer"))
+    ]
+
+
+@pytest.mark.parametrize("where", ["clear_session", "add_items"])
+def test_a_session_that_is_cancelled_while_it_stores_has_stored(where: str) -> None:
+    class Slow(SQLiteSession):
+        async def _do(self, name: str, *given: Any) -> None:
+            await getattr(super(), name)(*given)
+            if name == where and wanted.is_set():
+                reached.set()
+                await asyncio.sleep(0.05)
+
+        async def clear_session(self) -> None:
+            await self._do("clear_session")
+
+        async def add_items(self, items: Any) -> None:
+            await self._do("add_items", items)
+
+    wanted, reached = asyncio.Event(), asyncio.Event()
+
+    async def talk() -> None:
+        stored = Slow("s")
+        session = CompactingSession(stored, MODEL, **OPTIONS)
+        await session.add_items(talk_of(60))
+        wanted.set()
+        task = asyncio.create_task(session.run_compaction())
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert 0 < len(await stored.get_items()) < 120
+
+    asyncio.run(talk())
+
+
+def test_items_that_another_run_stores_during_a_summary_stay() -> None:
+    began, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def summarize(ask: Any) -> str:
+        began.set()
+        await goes_on.wait()
+        return "Summary."
+
+    async def talk() -> None:
+        session = CompactingSession(SQLiteSession("s"), MODEL, summarizer=summarize, **OPTIONS)
+        await session.add_items(talk_of(60))
+        task = asyncio.create_task(session.get_items())
+        await began.wait()
+        late = {"role": "user", "content": "my order is 4711"}
+        await session.add_items([late])
+        goes_on.set()
+        items = await task
+        assert len(items) < 120
+        assert items[-1] == late
+        began.clear()
+        goes_on.clear()
+        await session.add_items(talk_of(60))
+        task = asyncio.create_task(session.get_items())
+        await began.wait()
+        await session.clear_session()
+        await session.add_items([late])
+        goes_on.set()
+        assert await task == [late]
+
+    asyncio.run(talk())
+
+
 def test_conversations_are_told_apart(encode: Any) -> None:
     stub = Model(encode, lowered=20_000)
     fits = model_input_filter(MODEL, session=lambda context: context["id"], **OPTIONS)
@@ -143,8 +215,52 @@ def test_conversations_are_told_apart(encode: Any) -> None:
 
 
 def test_an_overflow_without_a_call_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no model call"):
-        asyncio.run(model_input_filter(MODEL).overflow(RuntimeError("prompt is too long")))
+    for name in (None, "a"):
+        with pytest.raises(ValueError, match="no model call"):
+            asyncio.run(model_input_filter(MODEL).overflow(RuntimeError("prompt is too long"), session=name))
+
+
+def test_an_overflow_shrinks_the_conversation_that_it_is_of() -> None:
+    """One conversation is refused while another waits for its answer."""
+
+    class Waits(Stub):
+        async def get_response(self, *given: Any, **options: Any) -> Any:
+            if len(options["input"]) > 40:
+                raise RuntimeError("prompt is too long")
+            entered.set()
+            await goes_on.wait()
+            return await super().get_response(*given, **options)
+
+    entered, goes_on = asyncio.Event(), asyncio.Event()
+    fits = model_input_filter(MODEL, session=lambda context: context["id"], **OPTIONS)
+    config = RunConfig(call_model_input_filter=fits)
+    stub = Model(lambda text: [0] * (len(text) // 4), calls=TURN - 1)
+
+    def started(name: str, turns: int) -> Any:
+        running = Agent("w", instructions="Be good.", model=Waits(stub))
+        return Runner.run(running, talk_of(turns), context={"id": name}, run_config=config, hooks=fits.hooks)
+
+    async def talk() -> None:
+        other = asyncio.create_task(started("b", 9))
+        with pytest.raises(RuntimeError) as caught:
+            await started("a", 25)
+        await entered.wait()
+        with pytest.raises(ValueError, match=r"several conversations .* a"):
+            await fits.overflow(caught.value)
+        with pytest.raises(ValueError, match="no model call"):
+            await fits.overflow(caught.value, session="c")
+        await fits.overflow(caught.value, session="a")
+        goes_on.set()
+        await other
+        stub.calls = TURN - 1
+        await started("a", 25)
+        with pytest.raises(RuntimeError):
+            await started("c", 25)
+        await fits.overflow(caught.value)  # the others were answered
+
+    asyncio.run(talk())
+    windows = [fits.sessions.of(name).session.window for name in ("a", "b", "c")]
+    assert [window < OPTIONS["window"] for window in windows] == [True, False, True]
 
 
 def test_tools_and_handoffs_count() -> None:

@@ -70,7 +70,7 @@ class CompactingFunctionAgent(FunctionAgent):
             schemas = [tool.metadata.to_openai_tool() for tool in tools]
             output = await conversation.acall(send, plain, tools=schemas or None)
             await ctx.store.set(key, [*run, *await ctx.store.get(key, default=[])])
-        except Exception:
+        except BaseException:  # a cancelled run goes on from here too
             await ctx.store.set(key, run)
             raise
         raw = output.raw if isinstance(output.raw, dict) else {}
@@ -229,7 +229,10 @@ def _url(block: ImageBlock) -> str:
 def _change(original: Any, message: Mapping[str, Any]) -> Any:
     """Return the original with other content, other calls, or without its thinking."""
     before, content = _read(original), message.get("content")
-    keeps_thinking = "reasoning_content" in message
+    # Thinking without a text, as of encrypted reasoning, is in no plain message: it goes with all the rest.
+    keeps_thinking = "reasoning_content" in message or (
+        "reasoning_content" not in before and bool(content or message.get("tool_calls"))
+    )
     stays = [
         block
         for block in original.blocks

@@ -6,16 +6,18 @@ filter returns. A session is compacted between runs, and what it stores becomes 
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agents import RunHooks
 from agents.run import ModelInputData
 
-from .sessions import Adapter, Conversation, Sessions, opening
+from .sessions import MOST, Adapter, Conversation, Sessions, SharedLock, opening, session_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from agents.memory import Session
     from agents.run import CallModelData
@@ -44,11 +46,17 @@ class InputFilter(Adapter):
         # A run may be a task of its own, whose conversation the caller's task does not see: then the last one counts.
         self._current: ContextVar[_Call | None] = ContextVar("trimtab_call", default=None)
         self._last: _Call | None = None
+        self._open: OrderedDict[str, _Call] = OrderedDict()  # by conversation; without hooks, answered ones too
 
     @property
     def call(self) -> _Call | None:
         """The last call of this task, or of any."""
         return self._current.get() or self._last
+
+    def answered(self, call: _Call) -> None:
+        """Note that a call was answered: it is not the one that was refused."""
+        if self._open.get(call.name) is call:
+            del self._open[call.name]
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """Return the input of a model call: the given items, or fewer."""
@@ -56,27 +64,42 @@ class InputFilter(Adapter):
         name = self._name(data.context) if callable(self._name) else self._name
         conversation = self.sessions.of(opening(items) if name is None else name)
         call = _Call(conversation, items, {"system": instructions, "tools": tools_of(data.agent)})
-        self._last = call
+        self._last = self._open[call.name] = call
+        self._open.move_to_end(call.name)
+        while len(self._open) > MOST:
+            self._open.popitem(last=False)
         self._current.set(call)
         fitted = await conversation.afit(items, **call.beside)
         return ModelInputData(input=[*fitted.messages], instructions=instructions)
 
-    async def overflow(self, error: BaseException) -> None:
+    async def overflow(self, error: BaseException, *, session: str | None = None) -> None:
         """Lower the window after a refusal, so that the next run sends a smaller input. Then run again.
 
         The runner tells a filter nothing about errors, and repeats a call with the same input.
 
         Args:
             error: that ``Runner.run`` raised.
+            session: the conversation's name, where several share the filter.
 
         Raises:
-            ValueError: the error says nothing about a prompt's length, or no call was made.
+            ValueError: the error says nothing about a prompt's length, no call was made, or several conversations have
+                calls without an answer and none is named.
             OverflowedError: too little can leave.
         """
-        call = self.call
-        if call is None:
-            raise ValueError("no model call was made with this filter")
+        call = self._refused(session)
         await call.conversation.aoverflow(error, call.items, **call.beside)
+
+    def _refused(self, session: str | None) -> _Call:
+        """Return the call that was refused: of a conversation, else of this task, else the only one without answer."""
+        if session is None and (current := self._current.get()) is not None:
+            return current
+        if session is None and len(self._open) > 1:
+            names = ", ".join([*self._open][-3:])
+            raise ValueError(f"several conversations called: name one by overflow(error, session=); the last: {names}")
+        call = self._last if session is None else self._open.get(session_name(session))
+        if call is None:
+            raise ValueError("no model call was made with this filter" + ("" if session is None else f" by {session}"))
+        return call
 
 
 class _Call:
@@ -84,6 +107,10 @@ class _Call:
 
     def __init__(self, conversation: Conversation, items: Sequence[Any], beside: Mapping[str, Any]) -> None:
         self.conversation, self.items, self.beside = conversation, items, beside
+
+    @property
+    def name(self) -> str:
+        return self.conversation.session.id
 
 
 class _Usage(RunHooks[Any]):
@@ -96,7 +123,10 @@ class _Usage(RunHooks[Any]):
         """Record the usage of an answer."""
         del context, agent
         usage, call = response.usage, self._filter.call
-        if call is not None and usage.input_tokens:
+        if call is None:
+            return
+        self._filter.answered(call)
+        if usage.input_tokens:
             call.conversation.record(usage)
 
 
@@ -126,6 +156,7 @@ class CompactingSession(Adapter):
         self.session = session
         self.sessions = Sessions(model, options, "openai_responses")
         self._agent = agent
+        self._lock = SharedLock()  # one use of what is stored at a time
 
     @property
     def session_id(self) -> str:
@@ -146,29 +177,31 @@ class CompactingSession(Adapter):
         """Return the items, compacted; with a limit, the newest ones as they are stored."""
         if limit is None:
             await self.run_compaction()
-        items: list[Any] = await self.session.get_items(limit)
-        return items
+        return await self._stored(limit)
 
     async def add_items(self, items: list[Any]) -> None:
         """Store items."""
-        await self.session.add_items(items)
+        async with self._lock:
+            await self.session.add_items(items)
 
     async def pop_item(self) -> Any:
         """Remove and return the newest item; None without any."""
-        return await self.session.pop_item()
+        async with self._lock:
+            return await self.session.pop_item()
 
     async def clear_session(self) -> None:
         """Remove all items, and forget the conversation. The archive keeps what it has."""
         self.sessions.forget(self.session_id)
-        await self.session.clear_session()
+        async with self._lock:
+            await self.session.clear_session()
 
     async def run_compaction(self, args: Mapping[str, Any] | None = None) -> None:
-        """Compact the stored items where their trigger is reached.
+        """Compact the stored items where their trigger is reached; those that come meanwhile stay behind the result.
 
         Args:
             args: of the runner; ``force`` halves their tokens below the trigger too.
         """
-        items = await self.session.get_items()
+        items = await self._stored()
         if not items:
             return
         conversation = self._conversation
@@ -187,7 +220,7 @@ class CompactingSession(Adapter):
             ValueError: the error says nothing about a prompt's length.
             OverflowedError: too little can leave.
         """
-        items = await self.session.get_items()
+        items = await self._stored()
         fitted = await self._conversation.aoverflow(error, items, **self._beside)
         await self._store(items, fitted.messages)
 
@@ -201,17 +234,40 @@ class CompactingSession(Adapter):
         tools = tools_of(self._agent) if self._agent is not None else None
         return {"system": instructions if isinstance(instructions, str) else None, "tools": tools}
 
+    async def _stored(self, limit: int | None = None) -> list[Any]:
+        """Return what is stored, never in the middle of a change."""
+        async with self._lock:
+            items: list[Any] = await self.session.get_items(limit)
+            return items
+
     async def _store(self, items: list[Any], made: Sequence[Any]) -> None:
-        """Replace the items; if that fails, put the old ones back."""
-        if made is items or [*made] == items:
-            return
-        await self.session.clear_session()
-        try:
-            await self.session.add_items([*made])
-        except BaseException:
-            await self.session.clear_session()
-            await self.session.add_items(items)
-            raise
+        """Replace the items."""
+        if made is not items and [*made] != items:
+            await _finished(self._replace(items, made))
+
+    async def _replace(self, items: list[Any], made: Sequence[Any]) -> None:
+        """Replace the items at the beginning of what is stored, if they still are; if that fails, put all back."""
+        async with self._lock:
+            stored = await self.session.get_items()
+            if stored[: len(items)] != items:  # another run took one away, or stored a result
+                return
+            try:
+                await self.session.clear_session()
+                await self.session.add_items([*made, *stored[len(items) :]])
+            except BaseException:
+                await self.session.clear_session()
+                await self.session.add_items(stored)
+                raise
+
+
+async def _finished(work: Coroutine[Any, Any, None]) -> None:
+    """Wait until the work is done; a cancellation waits as well, so that it never stops between two steps."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def model_input_filter(

@@ -38,7 +38,7 @@ RETRIES = 3
 """Smaller prompts after a refusal. A refusal may state no limit: then each one lowers the window by a tenth."""
 
 POLL = 0.005
-"""Seconds between looks at a session that another task uses; a lock of threads cannot be awaited."""
+"""Seconds between looks at a lock that another task holds; a lock of threads cannot be awaited."""
 
 NO_ROOM = "the framework's calls have no room for its parameters"
 """Why the provider's server is not asked to compact."""
@@ -54,6 +54,31 @@ OVERFLOWS = frozenset(
     }
 )
 """Names of the frameworks' own errors for a prompt that is too long; their text may say less than the provider's."""
+
+
+class SharedLock:
+    """A lock for threads, and for tasks of any event loop: one of asyncio belongs to one loop."""
+
+    def __init__(self) -> None:
+        """Make it free."""
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        """Take it; blocks."""
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Release it."""
+        self._lock.release()
+
+    async def __aenter__(self) -> None:
+        """Take it without blocking the event loop."""
+        while not self._lock.acquire(blocking=False):  # noqa: ASYNC110 - an event of asyncio belongs to one loop
+            await asyncio.sleep(POLL)
+
+    async def __aexit__(self, *_: object) -> None:
+        """Release it."""
+        self._lock.release()
 
 
 class Conversation:
@@ -75,7 +100,7 @@ class Conversation:
             session.compact_here(NO_ROOM)
         self.session = session
         self.last_state = state
-        self._lock = Lock()
+        self._lock = SharedLock()
 
     def fit(self, messages: Sequence[Any], *, system: object = None, tools: object = None) -> Fitted[Any]:
         """Return the input of the next call; as ``Session.fit``."""
@@ -84,11 +109,8 @@ class Conversation:
 
     async def afit(self, messages: Sequence[Any], *, system: object = None, tools: object = None) -> Fitted[Any]:
         """Return the input of the next call, with hooks and a summarizer that may be asynchronous."""
-        await self._acquire()
-        try:
+        async with self._lock:
             return await self.session.afit(messages, system=system, tools=tools)
-        finally:
-            self._lock.release()
 
     def overflow(
         self, error: BaseException, messages: Sequence[Any], *, system: object = None, tools: object = None
@@ -111,11 +133,8 @@ class Conversation:
             ValueError: the error is another one.
             OverflowedError: too little can leave.
         """
-        await self._acquire()
-        try:
+        async with self._lock:
             return await self.session.aoverflow(refusal_in(error) or error, messages, system=system, tools=tools)
-        finally:
-            self._lock.release()
 
     def record(self, usage: object) -> None:
         """Record the usage of the last call; ignore one without prompt tokens, as stub models and streams have."""
@@ -189,10 +208,6 @@ class Conversation:
         overflow = partial(self.aoverflow, messages=messages, system=system, tools=tools)
         answered: T = await _called(fit, overflow, send, self.arecord)
         return answered
-
-    async def _acquire(self) -> None:
-        while not self._lock.acquire(blocking=False):  # noqa: ASYNC110 - an event of asyncio belongs to one loop
-            await asyncio.sleep(POLL)
 
 
 Done: TypeAlias = "Callable[..., Awaitable[Any]]"

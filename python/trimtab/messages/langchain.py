@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .frameworks import Origin, origin
@@ -27,8 +28,10 @@ _ROLES = {
     "ToolMessageChunk": "tool",
     "FunctionMessageChunk": "function",
 }
-_CALLS = frozenset({"tool_use", "tool_call", "function_call", "tool_call_chunk", "input_json_delta"})
-"""Types of blocks that repeat ``tool_calls``."""
+_CALLS = frozenset(
+    {"tool_use", "tool_call", "invalid_tool_call", "function_call", "tool_call_chunk", "input_json_delta"}
+)
+"""Types of blocks that repeat ``tool_calls`` and ``invalid_tool_calls``."""
 
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """Types of blocks that are read as one text, ``reasoning_content``: it is kept whole or stripped."""
@@ -66,8 +69,9 @@ def read(message: Any, *, is_first: bool) -> dict[str, Any]:  # noqa: ARG001 - s
         plain["tool_call_id"] = message.tool_call_id
     elif name == "function":
         plain["name"] = message.name
-    if calls := getattr(message, "tool_calls", None):
-        plain["tool_calls"] = [_call(call) for call in calls]
+    calls = [_call(call) for call in getattr(message, "tool_calls", ())]
+    if calls := calls + [_unread_call(call) for call in _unread(message)]:
+        plain["tool_calls"] = calls
     return plain
 
 
@@ -75,15 +79,15 @@ def change(original: Any, message: Mapping[str, Any]) -> Any:
     """Return the original with other content and other calls."""
     before = read(original, is_first=False)
     update: dict[str, Any] = {}
-    calls = message.get("tool_calls") or []
-    if calls != before.get("tool_calls", []):
-        known = {call["id"]: call for call in original.tool_calls}
-        made = [(known.get(call["id"]), _made_call(call)) for call in calls]
-        update["tool_calls"] = [old if old and old["args"] == new["args"] else new for old, new in made]
-    thinks = "reasoning_content" in message
-    if message.get("content") != before["content"] or update or thinks != ("reasoning_content" in before):
-        stay = {call.get("id") for call in calls}
-        update["content"] = _content(message.get("content"), original.content, stay, thinks=thinks)
+    calls, given = message.get("tool_calls") or [], before.get("tool_calls", [])
+    if calls != given:
+        update = _changed_calls(original, calls)
+    content, is_stripped = message.get("content"), "reasoning_content" in before and "reasoning_content" not in message
+    if content != before["content"] or update or is_stripped:
+        # Thinking without a text, as of encrypted reasoning, is in no plain message: it goes with all the rest.
+        thinks = not is_stripped and bool("reasoning_content" in before or content or calls)
+        stay = {call["id"]: None if call in given else call["function"]["arguments"] for call in calls}
+        update["content"] = _content(content, original.content, stay, thinks=thinks)
     return original.model_copy(update=update)
 
 
@@ -127,6 +131,27 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
+def _unread(message: Any) -> list[Any]:
+    """Return the calls whose arguments are no JSON: an answer to one refers to its id, and providers are sent them."""
+    return [call for call in getattr(message, "invalid_tool_calls", ()) if call["id"] and call["name"]]
+
+
+def _unread_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": call["name"], "arguments": call["args"] or ""}
+    return {"id": call["id"], "type": "function", "function": function}
+
+
+def _changed_calls(original: Any, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a message with other calls: those that nothing changed are the same objects."""
+    known, unread = {call["id"]: call for call in original.tool_calls}, _unread(original)
+    stay, apart = {call["id"] for call in calls}, {call["id"] for call in unread}
+    pairs = [(known.get(call["id"]), _made_call(call)) for call in calls if call["id"] not in apart]
+    update = {"tool_calls": [old if old and old["args"] == new["args"] else new for old, new in pairs]}
+    if unread:  # no edit changes arguments that are no JSON
+        update["invalid_tool_calls"] = [call for call in unread if call["id"] in stay]
+    return update
+
+
 def _made_call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call["function"]
     args = json.loads(function["arguments"] or "{}")
@@ -161,23 +186,47 @@ def _url(part: Mapping[str, Any]) -> str:
     return str(source.get("url") or source.get("file_id") or source.get("id") or "")
 
 
-def _content(content: Any, original: Any, calls: set[Any], *, thinks: bool) -> Any:
-    """Return edited content in LangChain's form.
+def _content(content: Any, original: Any, calls: Mapping[Any, str | None], *, thinks: bool) -> Any:
+    """Return edited content in LangChain's form, its blocks in the order of the original.
 
     Args:
         content: plain content after the edit.
         original: the message's content before it.
-        calls: ids of the calls that stay.
+        calls: the calls that stay: by id, the arguments where they were edited.
         thinks: whether thinking stays.
     """
     blocks = original if isinstance(original, list) else []
-    thinking = [part for part in blocks if thinks and _kind(part) in _THINKING]
-    repeats = [part for part in blocks if _kind(part) in _CALLS]
-    stay = [part for part in repeats if part.get("id") in calls or part.get("call_id") in calls]
-    if not isinstance(content, list) and not thinking and not stay:
+    ids = [_id(part, calls) if _kind(part) in _CALLS else None for part in blocks]
+    stay = [
+        (place, part if id is None or calls[id] is None else _repeated(part, str(calls[id])))
+        for place, (part, id) in enumerate(zip(blocks, ids, strict=True))
+        if id is not None or (thinks and _kind(part) in _THINKING)
+    ]
+    if not isinstance(content, list) and not stay:
         return content or ""
     texts = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-    return [*thinking, *map(_written, texts), *stay]
+    places = {id(part): place for place, part in enumerate(blocks)}
+    first = next((place for place, part in enumerate(blocks) if _kind(part) not in _THINKING), len(blocks))
+    placed = [(places.get(id(origin(text["type"])), first), _written(text)) for text in texts]
+    return [part for _, part in sorted(placed + stay, key=itemgetter(0))]
+
+
+def _id(part: Mapping[str, Any], calls: Mapping[Any, object]) -> Any:
+    """Return the id of the call that a block repeats, if it is one of these."""
+    found = (part.get(key) for key in ("call_id", "id"))
+    return next((id for id in found if id is not None and id in calls), None)
+
+
+def _repeated(part: Mapping[str, Any], arguments: str) -> dict[str, Any]:
+    """Return a block that repeats a call with other arguments: providers are sent those of the block."""
+    kept = {key: value for key, value in part.items() if key != "partial_json"}
+    if part["type"] == "function_call":
+        return {**kept, "arguments": arguments}
+    if part["type"] == "tool_use":
+        return {**kept, "input": json.loads(arguments)}
+    if isinstance(extras := part.get("extras"), dict):
+        kept["extras"] = {key: value for key, value in extras.items() if key != "arguments"}
+    return {**kept, "args": json.loads(arguments) if part["type"] == "tool_call" else arguments}
 
 
 def _written(block: Mapping[str, Any]) -> Any:

@@ -19,7 +19,7 @@ import trimtab
 from support.checker import check
 from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, specs, transcript
-from trimtab.messages.objects import plain
+from trimtab.messages.objects import InputMessages, plain
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WORDS = "done 1234 " * 300
@@ -211,6 +211,81 @@ def test_langchains_blocks_are_counted() -> None:
         assert trimtab.Compactor(GPT).fit([lc.HumanMessage("go"), lc.AIMessage([block]), lc.HumanMessage("on")])
     chunk = lc.AIMessageChunk("hello")
     assert plain([chunk])[0]["role"] == "assistant"
+
+
+def rewritten(message: lc.AIMessage, **changes: Any) -> lc.AIMessage:
+    """Return a message after an edit of its plain form."""
+    (read,) = plain([message])
+    return InputMessages([message]).write([{**read, **changes}])[0]
+
+
+def shortened(message: lc.AIMessage) -> lc.AIMessage:
+    """Return a message whose first call has lost its arguments."""
+    first, *others = plain([message])[0]["tool_calls"]
+    short = {**first, "function": {**first["function"], "arguments": '{"a": "short"}'}}
+    return rewritten(message, tool_calls=[short, *others])
+
+
+def test_a_call_whose_arguments_are_no_json_is_a_call() -> None:
+    bad = {"name": "f", "args": "{,,}", "id": "x", "error": "e", "type": "invalid_tool_call"}
+    nameless = {"name": None, "args": "{", "id": None, "error": "e", "type": "invalid_tool_call"}
+    for others in ([], [{"name": "f", "args": {"a": 1}, "id": "c"}]):
+        call = lc.AIMessage("", tool_calls=others, invalid_tool_calls=[bad, nameless])
+        results = [lc.ToolMessage("ok", tool_call_id=each["id"]) for each in others]
+        messages = [lc.HumanMessage("go"), call, *results, lc.ToolMessage("bad arguments", tool_call_id="x")]
+        assert plain(messages)[1]["tool_calls"][-1]["function"] == {"name": "f", "arguments": "{,,}"}
+        assert trimtab.Compactor(GPT).fit(messages).messages is messages
+        assert trimtab.Compactor(CLAUDE).fit(messages).messages is messages
+    edited = shortened(call)
+    assert edited.tool_calls[0]["args"] == {"a": "short"}
+    assert edited.invalid_tool_calls == [bad]
+    assert rewritten(call, tool_calls=plain([call])[0]["tool_calls"][:1]).invalid_tool_calls == []
+
+
+def test_edited_arguments_are_written_into_the_blocks_that_repeat_them() -> None:
+    long = {"a": "long " * 9}
+    text, short = json.dumps(long), {"a": "short"}
+    blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (
+            {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": text},
+            {"arguments": json.dumps(short)},
+        ),
+        ({"type": "tool_use", "id": "c", "name": "f", "input": long, "caller": {"type": "direct"}}, {"input": short}),
+        (
+            {"type": "tool_call", "id": "c", "name": "f", "args": long, "extras": {"item_id": "fc_1"}},
+            {"args": short},
+        ),
+        ({"type": "tool_call_chunk", "id": "c", "name": "f", "args": text, "index": 0}, {"args": json.dumps(short)}),
+    ]
+    for block, change in blocks:
+        other = {**block, "id": "d", "call_id": "d"}
+        calls = [{"name": "f", "args": long, "id": id} for id in ("c", "d")]
+        given = dict(block)
+        if "extras" in given:
+            given["extras"] = {**given["extras"], "arguments": text}
+        elif given["type"] == "tool_use":
+            given["partial_json"] = text
+        edited = shortened(lc.AIMessage([given, other], tool_calls=calls))
+        assert edited.content == [{**block, **change}, other]
+        assert edited.tool_calls[0]["args"] == short
+
+
+def test_thinking_without_a_text_stays_in_an_edited_message_in_its_place() -> None:
+    for thought in (
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "E"},
+        {"type": "thinking", "thinking": "", "signature": "s"},
+    ):
+        seen = {**thought, "reasoning": "so", "thinking": "so"}
+        said, call = {"type": "text", "text": "well"}, {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}
+        calls = [{"name": "f", "args": {"a": 1}, "id": "c"}]
+        edited = shortened(lc.AIMessage([thought, said, thought, call], tool_calls=calls))
+        assert edited.content == [thought, said, thought, {**call, "input": {"a": "short"}}]
+        assert rewritten(edited, content="so").content[1] == {"type": "text", "text": "so"}
+        assert rewritten(lc.AIMessage([thought, said]), content="").content == ""
+        visible = lc.AIMessage([seen, said, call], tool_calls=calls)
+        assert shortened(visible).content[0] == seen
+        without = {key: value for key, value in plain([visible])[0].items() if key != "reasoning_content"}
+        assert InputMessages([visible]).write([without])[0].content == [said, call]
 
 
 def test_an_instruction_to_langchains_reducer_is_no_message() -> None:
