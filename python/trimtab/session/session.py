@@ -153,8 +153,8 @@ class Session:
         """Return what the session remembers as a small dict of JSON values, for a framework's checkpoint.
 
         ``Compactor.session(id, state)`` goes on from it, in another process too. It holds no message that stays, but
-        the text of the last summary, and what was put in place of pruned results. Originals are in the archive, and
-        one in memory does not outlive its process.
+        the text of the last summary, what was put in place of pruned results, and the pins if the archive is in memory.
+        Originals are in the archive, and one in memory does not outlive its process.
         """
         return state_of(self._memory)
 
