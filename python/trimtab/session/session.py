@@ -15,6 +15,7 @@ from ..counting.counter import framework_in, system_text
 from ..hooks import by_caller
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..messages.usage import usage_in
+from ..planning.plan import given_plan
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
 from .decision import next_input
@@ -397,15 +398,16 @@ class Session:
 
         Raises:
             MessageError: the provider would refuse the list; says where, why and what to do.
-            PlanError: the plan is of another transcript, or the summary cannot be used: it is blank, or with it the
-                messages are not smaller or do not fit; says the figures.
+            PlanError: the plan is of another transcript; an edit of it is of what is not there, or of a message that
+                is pinned now or cannot leave; or the summary cannot be used: it is blank, or with it the messages are
+                not smaller or do not fit; says the figures.
             ArchiveError: the originals cannot be stored; no model was asked.
             BusyError: another compaction of the named session is under way in this Compactor.
             SummaryError: no summary, and the policy has no fallback.
-            TypeError: a target is no number, or the summary is no text.
+            TypeError: a target is no number, the plan is no ``Plan``, or the summary is no text.
             ValueError: a target is out of its range, or both are given.
         """
-        given = by_caller(summary)
+        given, plan = by_caller(summary), given_plan(plan)
         yield Long()
         call = _call(messages, system, tools)
         if plan is not None:
@@ -413,6 +415,7 @@ class Session:
             call = resumed if plan.digest == resumed.ledger.digest else call
         target = target_of(target_tokens, target_share)
         request = self._memory.request(call, target=target, plan=plan, trigger=trigger)
+        request.check_plan()
         if instructions is not None or given is not None:
             request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():
