@@ -156,6 +156,17 @@ class CompactionRequest:
             return self
         return replace(self, inputs=InputMessages(self.inputs.given, deep=True))
 
+    def check_plan(self) -> None:
+        """Reject a caller's plan that does not fit these messages, or that edits what no plan does.
+
+        Raises:
+            PlanError: names the edit and the row or message.
+        """
+        if self.plan is not None:
+            from ..planning.given_plan import check_plan  # noqa: PLC0415 - numpy comes with the first plan
+
+            check_plan(self.plan, self.costs(self.plan.target), parity=self.policy.parity)
+
     def check_new(self, plan: Plan) -> None:
         """Reject a plan whose summary or notice the caller's class does not take, before a model is asked for it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import MISSING, dataclass, fields
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -137,6 +138,28 @@ class Plan:
             del body["keep_tag"]  # a field that nearly no plan needs
         return body
 
+    def check(self) -> None:
+        """Reject values that no plan has, whatever its messages are.
+
+        Raises:
+            PlanError: names the field, or the edit and its field.
+        """
+        _check_fields(Plan, _fields(self))
+        if not KEEP_TAG.fullmatch(self.keep_tag):
+            raise PlanError(f"not a plan: keep_tag is {self.keep_tag!r}")
+        if not isinstance(self.edits, tuple):
+            raise PlanError(f"not a plan: edits is {type(self.edits).__name__}, not a tuple")
+        for edit in self.edits:
+            if type(edit) not in EDITS.values():
+                raise PlanError(f"not a plan: an edit is {edit!r:.60}; known are {', '.join(EDITS)}")
+            _check_edit(type(edit), _fields(edit))
+        if sum(isinstance(edit, Summarize | Drop) for edit in self.edits) > 1:
+            raise PlanError("not a plan: two edits remove messages")
+        if self.savings is not None and not isinstance(self.savings, Savings):
+            raise PlanError(f"not a plan: savings is {self.savings!r:.60}")
+        if self.savings is not None:
+            _check_fields(Savings, _fields(self.savings))
+
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Return the plan that ``to_json`` or ``trimtab plan --json`` wrote, without the latter's own fields.
@@ -159,12 +182,13 @@ class Plan:
         body.pop("summary", None)
         body["edits"] = tuple(map(_parse_edit, body["edits"]))
         _check_fields(cls, body)
-        if not KEEP_TAG.fullmatch(body.get("keep_tag", USUAL_TAG)):
-            raise PlanError(f"not a plan: keep_tag is {body['keep_tag']!r}")
-        try:
-            return cls(**body | {"savings": savings and Savings(**savings)})
-        except (ValueError, TypeError) as error:
-            raise PlanError(f"not a plan: {error}") from error
+        if savings is not None and not isinstance(savings, dict):
+            raise PlanError(f"not a plan: savings is {savings!r:.60}")
+        if savings is not None:
+            _check_fields(Savings, savings)
+        plan = cls(**body, savings=None if savings is None else Savings(**savings))
+        plan.check()
+        return plan
 
     def __str__(self) -> str:
         """Return the plan as text for people; ``changes`` names each message, tool and reason."""
@@ -174,6 +198,22 @@ class Plan:
         lines = [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
         lines[1:1] = [f"  {self.bytes_told}"] if self.bytes_told else []
         return "\n".join([*lines, *([f"  if that many are left: {self.savings}"] if self.savings else [])])
+
+
+def given_plan(plan: object) -> Plan | None:
+    """Return a caller's plan, or None for none.
+
+    Raises:
+        TypeError: it is no plan, such as its JSON.
+        PlanError: it has values that no plan has.
+    """
+    if plan is None:
+        return None
+    if not isinstance(plan, Plan):
+        hint = ": read it with Plan.from_json" if isinstance(plan, str) else ""
+        raise TypeError(f"plan must be a trimtab.Plan, got {type(plan).__name__}{hint}")
+    plan.check()
+    return plan
 
 
 _BECAUSE = {
@@ -206,12 +246,19 @@ def _parse_edit(found: object) -> Edit:
         raise PlanError(f"not a plan: an edit is {found!r:.60}; known are {', '.join(EDITS)}")
     body = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items() if key != "edit"}
     kind: Callable[..., Edit] = EDITS[name]
-    _check_fields(EDITS[name], body)
-    if body.get("why", "") not in _BECAUSE:
-        raise PlanError(f"not a plan: why of {name} is {body['why']!r}")
-    if body.get("start", 0) >= body.get("stop", 1) or () in {body.get("rows"), body.get("messages")}:
-        raise PlanError(f"not a plan: {name} of nothing")
+    _check_edit(EDITS[name], body)
     return kind(**body)
+
+
+def _check_edit(kind: type, body: dict[str, Any]) -> None:
+    """Reject fields that no edit of this kind has."""
+    _check_fields(kind, body)
+    if body.get("why", "") not in _BECAUSE:
+        raise PlanError(f"not a plan: why of {kind.__name__} is {body['why']!r}")
+    if body.get("unit", "chars") not in {"bytes", "chars", "utf16"}:
+        raise PlanError(f"not a plan: unit of {kind.__name__} is {body['unit']!r}")
+    if body.get("start", 0) >= body.get("stop", 1) or () in {body.get("rows"), body.get("messages")}:
+        raise PlanError(f"not a plan: {kind.__name__} of nothing")
 
 
 def _check_fields(kind: type, body: dict[str, Any]) -> None:
@@ -219,9 +266,11 @@ def _check_fields(kind: type, body: dict[str, Any]) -> None:
     known = {field.name: field.default is MISSING and field.default_factory is MISSING for field in fields(kind)}
     if unknown := sorted(body.keys() - known):
         raise PlanError(f"not a plan: {kind.__name__} has unknown keys {', '.join(unknown)}")
+    least = -(1 << 63) if kind is Savings else 0  # notices may cost more than the pictures that leave
     checks: dict[str, Callable[[Any], bool]] = {
-        "int": lambda value: type(value) is int and value >= 0,
-        "int | None": lambda value: value is None or (type(value) is int and value >= 0),
+        "int": lambda value: type(value) is int and least <= value < 1 << 63,
+        "int | None": lambda value: value is None or (type(value) is int and 0 <= value < 1 << 63),
+        "float | None": lambda value: value is None or (type(value) in {int, float} and math.isfinite(value)),
         "str": lambda value: type(value) is str,
         "tuple[int, ...]": lambda value: (
             type(value) is tuple and all(type(n) is int and n >= 0 for n in value) and list(value) == sorted(set(value))

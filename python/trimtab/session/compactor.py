@@ -194,7 +194,8 @@ class Compactor:
 
         A named session finds its pins and its last result again in an archive that outlives the process (SQLite,
         PostgreSQL), restores and recalls only its own messages, and two compactions of it at a time are a conflict.
-        An archive in memory ends with the process: then only ``state`` goes on, and earlier originals are gone.
+        An archive in memory ends with the process: then only ``state`` goes on, with the pins, and earlier originals
+        are gone.
 
         Args:
             id: the conversation's name in the archive, of printable text; None makes a session without a name.
@@ -204,6 +205,7 @@ class Compactor:
         Raises:
             ValueError: the name is empty, blank or not printable.
             ConfigError: the state is none, or of another session, model, policy or version; says what differs.
+            ArchiveError: the pins of the state cannot be stored.
         """
         name = given_name(id) if state is None else check_state(state, self._settings, id)
         handler = replace(self._handler, listeners=Listeners(above=self._handler.listeners))

@@ -15,6 +15,7 @@ from ..counting.counter import framework_in, system_text
 from ..hooks import by_caller
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..messages.usage import usage_in
+from ..planning.plan import given_plan
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
 from .decision import next_input
@@ -157,8 +158,8 @@ class Session:
         """Return what the session remembers as a small dict of JSON values, for a framework's checkpoint.
 
         ``Compactor.session(id, state)`` goes on from it, in another process too. It holds no message that stays, but
-        the text of the last summary, and what was put in place of pruned results. Originals are in the archive, and
-        one in memory does not outlive its process.
+        the text of the last summary, what was put in place of pruned results, and the pins if the archive is in memory.
+        Originals are in the archive, and one in memory does not outlive its process.
         """
         return state_of(self._memory)
 
@@ -402,15 +403,16 @@ class Session:
 
         Raises:
             MessageError: the provider would refuse the list; says where, why and what to do.
-            PlanError: the plan is of another transcript, or the summary cannot be used: it is blank, or with it the
-                messages are not smaller or do not fit; says the figures.
+            PlanError: the plan is of another transcript; an edit of it is of what is not there, or of a message that
+                is pinned now or cannot leave; or the summary cannot be used: it is blank, or with it the messages are
+                not smaller or do not fit; says the figures.
             ArchiveError: the originals cannot be stored; no model was asked.
             BusyError: another compaction of the named session is under way in this Compactor.
             SummaryError: no summary, and the policy has no fallback.
-            TypeError: a target is no number, or the summary is no text.
+            TypeError: a target is no number, the plan is no ``Plan``, or the summary is no text.
             ValueError: a target is out of its range, or both are given.
         """
-        given = by_caller(summary)
+        given, plan = by_caller(summary), given_plan(plan)
         yield Long()
         call = _call(messages, system, tools)
         if plan is not None:
@@ -418,6 +420,7 @@ class Session:
             call = resumed if plan.digest == resumed.ledger.digest else call
         target = target_of(target_tokens, target_share)
         request = self._memory.request(call, target=target, plan=plan, trigger=trigger)
+        request.check_plan()
         if instructions is not None or given is not None:
             request = replace(request, instructions=instructions, summary=given)
         with self._memory.alone():

@@ -56,11 +56,22 @@ def state_of(memory: Memory) -> dict[str, Any]:
         "view": asdict(view) if view and stands_in else None,
         **({} if settings.rules.request is None else {"request": settings.rules.request}),
         **({"server": memory.server.state()} if settings.policy.server else {}),
+        **({"pins": pins} if (pins := _pins(memory)) else {}),
     }
 
 
+def _pins(memory: Memory) -> list[list[str]]:
+    """Return the pins that end with the process, because its archive does; redacted, as the archive has them."""
+    archive = memory.handler.archive.opened
+    return [] if archive is None or archive.durable else [[*pin] for pin in archive.pins(memory.settings.session)]
+
+
 def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
-    """Go on from a checked state."""
+    """Go on from a checked state.
+
+    Raises:
+        ArchiveError: its pins cannot be stored.
+    """
     memory.continued = True
     memory.edited = state["edited"]
     memory.rounds = Rounds(
@@ -88,6 +99,8 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
             memory.limit(memory.settings.limited(window, output, source))
     if state.get("request") is not None:
         memory.settings = memory.settings.within(state["request"])
+    for kind, value in state.get("pins", ()):
+        memory.handler.archive.open().pin(memory.settings.session, kind, value)
     _tell_what_is_gone(memory)
 
 
@@ -198,6 +211,10 @@ def _is_pair(first: Callable[[object], bool], second: Callable[[object], bool]) 
     return lambda value: isinstance(value, list) and len(value) == 2 and first(value[0]) and second(value[1])
 
 
+def _is_pin(value: object) -> bool:
+    return _is_pair(_is_text, _is_text)(value) and value[0] in {"message", "text"} and bool(value[1].strip())  # type: ignore[index]
+
+
 def _is_time(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
 
@@ -229,6 +246,7 @@ _STATE: dict[str, Any] = {
     "refs": lambda refs: isinstance(refs, Mapping) and all(isinstance(known, bool) for known in refs.values()),
     "results": _each(_each(_is_text)),
     "view": _is_view,
+    "pins": _each(_is_pin),
     "server": {
         "why": _is_text,
         "refused": _each(_is_text),
@@ -305,6 +323,7 @@ _MAY_LACK = frozenset(
         "state.forecast.anchor.usage.earlier",
         "state.forecast.usage.earlier",
         "state.forecast.doubted",
+        "state.pins",
         "state.request",
         "state.crowded",
         "state.pressed",

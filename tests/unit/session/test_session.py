@@ -392,6 +392,27 @@ def test_a_session_whose_originals_were_in_memory_says_that_they_are_gone(caplog
         later.restore(ref)
 
 
+def test_the_pins_of_an_archive_in_memory_go_on_with_the_state() -> None:
+    session, messages = made(redact=secrets).session("a"), history()
+    session.pin(messages[2])
+    session.pin("File 5.")
+    state = parsed(session.state())
+    later = made(redact=secrets).session("a", state)
+    assert later.state() == state
+    fitted = later.fit(messages)
+    assert messages[2] in fitted.messages
+    assert messages[11] in fitted.messages
+    assert messages[13] not in fitted.messages
+    with pytest.raises(trimtab.ConfigError, match=r"state\.pins"):
+        made().session("a", changed(state, pins=[["text", " "]]))
+
+
+def test_pins_of_a_file_are_in_no_state(tmp_path: Path) -> None:
+    session = made(archive=f"sqlite:///{tmp_path / 'a.db'}").session("a")
+    session.pin("File 5.")
+    assert "pins" not in session.state()
+
+
 def test_a_text_that_redact_removes_is_in_no_state_and_in_no_archive(tmp_path: Path) -> None:
     url, key = f"sqlite:///{tmp_path / 'a.db'}", "sk-" + "a1" * 20
     cm, messages = made(archive=url, redact=secrets), [*history(4), *steps(900, 1, 900)]

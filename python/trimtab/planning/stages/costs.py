@@ -382,6 +382,12 @@ class Costs:
         return cost
 
 
+def prunable_calls(ledger: Ledger) -> NDArray[np.bool_]:
+    """Return the mask of the answered calls whose arguments may change: unsigned, and not of running code."""
+    kept = RowFlag.SIGNED | RowFlag.FROM_CODE | RowFlag.INCOMPLETE
+    return np.asarray((ledger.kind == Kind.CALL) & (ledger.pair >= 0) & ((ledger.flags & kept) == 0))
+
+
 def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, chars: int) -> dict[int, int]:
     """Return the rows of answered calls with long arguments, and at most how many tokens each has without them.
 
@@ -393,10 +399,7 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
         counter: counts the texts, as it counted the ledger.
         chars: characters of a text in the arguments that stays.
     """
-    kept = RowFlag.SIGNED | RowFlag.FROM_CODE | RowFlag.INCOMPLETE
-    fits = (ledger.kind == Kind.CALL) & (ledger.pair >= 0) & ((ledger.flags & kept) == 0)
-    fits &= ledger.tokens > chars // BYTES_A_TOKEN
-    rows = fits.nonzero()[0].tolist()
+    rows = (prunable_calls(ledger) & (ledger.tokens > chars // BYTES_A_TOKEN)).nonzero()[0].tolist()
     if not rows:
         return {}
     found, tokens = {}, ledger.tokens
