@@ -58,8 +58,8 @@ def relate(lines: Sequence[Line], later: Sequence[Line]) -> None:
             if old.at == line.at or line.at < 0 or old.trust < 0.5 or line.text == old.text:
                 continue
             if _same_but_a_value(told[at], one):
-                is_of_another = told[at].stems - one.stems and one.stems - told[at].stems
-                old.trust = _LIKE if is_of_another else 0.0
+                differ = len(told[at].stems - one.stems), len(one.stems - told[at].stems)
+                old.trust = _LIKE if differ == (1, 1) and len(one.stems) > 3 else 0.0
             elif _is_like(told[at], one):
                 old.trust = min(old.trust, _LIKE)
             elif takes_back and len(old.text) <= _SHORT and _is_taken_back(told[at], one, near=place - at <= _FAR):

@@ -125,10 +125,11 @@ fn mark(lines: &mut [&mut Line], told: &[Rc<Said>]) {
     }
 }
 
-/// Whether each of two statements has a word that the other lacks: they may speak of two things.
+/// Whether two statements have the same words but for one in each: they may speak of two things.
 fn is_of_another(old: &Said, new: &Said) -> bool {
-    let lacks = |one: &Said, other: &Said| one.stems.iter().any(|word| other.stems.binary_search(word).is_err());
-    lacks(old, new) && lacks(new, old)
+    let lacks =
+        |one: &Said, other: &Said| one.stems.iter().filter(|word| other.stems.binary_search(word).is_err()).count();
+    lacks(old, new) == 1 && lacks(new, old) == 1 && old.stems.len() > 3
 }
 
 /// Whether two statements have the same values and most of their words.
