@@ -107,5 +107,5 @@ def test_fit_of_the_same_list_is_at_most_40_calls_and_seven_deep() -> None:
     assert sum(same.core.values()) == 0, "beside the ledger nothing of the core is asked"
     assert more.calls <= 45
     compacts = found["fit that compacts 61 messages"]
-    assert compacts.calls <= 1_200
+    assert compacts.calls <= 1_220
     assert not {name: count for name, count in compacts.core.items() if count >= 10}, "no call a message or a row"

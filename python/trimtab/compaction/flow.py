@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from .view import View
 
 
+OTHER = "\0"
+"""What is added to the digested text for another name."""
+
 TRIES = 2
 """Lists made to fill a target: a cut result may have had fewer tokens than its cap, and has all of the next."""
 
@@ -100,8 +103,13 @@ def _compact(request: CompactionRequest) -> Flow[Compaction[Any]]:
 
 def _replace(request: CompactionRequest, outcome: Outcome, stored: Stored, since: float) -> Flow[Compaction[Any]]:
     """Build the new list, commit it, and report it; a list that is no smaller is dropped."""
-    done = _done(request, outcome, (yield from ref_of(request, stored, outcome.plan, outcome.text)))
-    done = yield from _filled(request, outcome, stored, done)
+    other = ""
+    while True:
+        done = _done(request, outcome, ref_of(request, stored, outcome.plan, outcome.text, other))
+        done = _filled(request, outcome, stored, done, other)
+        if takes_ref(stored.session, (yield Owner(done.ref or ""))):
+            break
+        other += OTHER
     check_fit(request, done)
     if done.tokens_after >= done.tokens_before and not done.plan.mends and not request.policy.parity:
         yield Refused(request.trigger, USELESS)
@@ -145,15 +153,15 @@ def _done(request: CompactionRequest, outcome: Outcome, ref: str) -> Compaction[
 
 
 def _filled(
-    request: CompactionRequest, outcome: Outcome, stored: Stored, done: Compaction[Any]
-) -> Flow[Compaction[Any]]:
+    request: CompactionRequest, outcome: Outcome, stored: Stored, done: Compaction[Any], other: str
+) -> Compaction[Any]:
     """Return the compaction with more of the results, where its list has fewer tokens than its target."""
     over = 0
     for _ in range(TRIES):
         fuller = request.fuller(done.plan, done.tokens_after + over)
         if fuller is None:
             return done
-        ref = yield from ref_of(request, stored, fuller, outcome.text)
+        ref = ref_of(request, stored, fuller, outcome.text, other)
         full = _done(request, replace(outcome, plan=fuller), ref)
         over = full.tokens_after - fuller.target
         if over <= 0:
@@ -256,21 +264,25 @@ def _live(request: CompactionRequest, done: Compaction[Any]) -> tuple[str, ...]:
     return tuple([one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays)])
 
 
-def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> Flow[str]:
+def own_ref(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None) -> Flow[str]:
+    """Return the first name of this compaction that the session may have."""
+    other = ""
+    while not takes_ref(stored.session, (yield Owner(ref := ref_of(request, stored, plan, summary, other)))):
+        other += OTHER
+    return ref
+
+
+def ref_of(request: CompactionRequest, stored: Stored, plan: Plan, summary: str | None, other: str) -> str:
     """Return the name of this compaction: a digest of a named session, the originals, the edits and the summary.
 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was
     printed and applied later gives the list that it promised: a name stands in each placeholder, and has tokens.
-    Another name is taken where that one restores nothing any more, or another session's list.
+    With ``other`` it is another name, for where that one restores nothing any more, or another session's list.
     """
     named = [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided()]
     named.append(summary or "")
     if request.kept_spans:
         spans = leaving(request.kept_spans, plan.zone(), request.fillers)
         named += [f"{span.message} {span.text}" for span in spans]
-    parts = "\0".join(named)
-    while True:
-        ref = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        if takes_ref(stored.session, (yield Owner(ref))):
-            return ref
-        parts += "\0"
+    parts = "\0".join(named) + other
+    return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

@@ -14,7 +14,7 @@ from ..planning.edits import Cut, Prune, StripThinking, Truncate
 from ..validity.validate import check
 from .apply import apply
 from .effects import Commit, Store
-from .flow import noted, ref_of, review, stored_view, with_verdict
+from .flow import noted, own_ref, review, stored_view, with_verdict
 from .result import REFUSED
 from .view import View
 
@@ -119,4 +119,4 @@ def archived(request: CompactionRequest, plan: Plan) -> Flow[Archived | str]:
             return f"{REFUSED}{verdict.refuse}"
         request = with_verdict(request, verdict)
     stored, since = yield Store(request.stored, request.settings.session)
-    return Archived(request, plan, stored, since, (yield from ref_of(request, stored, plan, None)))
+    return Archived(request, plan, stored, since, (yield from own_ref(request, stored, plan, None)))

@@ -239,7 +239,7 @@ def put_back(memory: Memory, begun: Call, call: ReadCall) -> Flow[ReadCall]:
 def _archived_anyhow(memory: Memory, request: CompactionRequest) -> Flow[Archived]:
     """Store the originals of a list that the server has compacted already: no hook is asked."""
     from ..compaction.effects import Store  # noqa: PLC0415 - a compaction has loaded it
-    from ..compaction.flow import ref_of  # noqa: PLC0415
+    from ..compaction.flow import own_ref  # noqa: PLC0415
     from ..compaction.on_server import Archived  # noqa: PLC0415
     from ..planning.plan import Plan  # noqa: PLC0415
 
@@ -249,4 +249,4 @@ def _archived_anyhow(memory: Memory, request: CompactionRequest) -> Flow[Archive
     plan = Plan((), total, total, total, "the server has compacted", *about, keep_tag=memory.policy.keep_tag)
     with memory.alone():
         stored, since = yield Store(request.stored, memory.settings.session)
-    return Archived(request, plan, stored, since, (yield from ref_of(request, stored, plan, "put back")))
+    return Archived(request, plan, stored, since, (yield from own_ref(request, stored, plan, "put back")))
