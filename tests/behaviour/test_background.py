@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import trimtab
-from support.models import CLAUDE
+from support.models import CLAUDE, CLAUDE_BOUND
 from trimtab.events import BackedOff, Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
 from trimtab.policies import POLICIES
@@ -125,6 +125,42 @@ def test_a_list_that_comes_back_whole_gets_the_result_again() -> None:
     assert again.resumed_ref == fitted.compaction.ref
     assert json.dumps(again.messages[: len(fitted.messages)]) == json.dumps(fitted.messages)
     assert [one.ref for one in session.history()] == [fitted.compaction.ref]
+
+
+@pytest.mark.parametrize("model_id", [MODEL, CLAUDE_BOUND])
+@pytest.mark.parametrize("carries", [True, False], ids=["carries", "whole"])
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_summary_that_starts_behind_a_cut_result_is_used(name: str | None, carries: bool, model_id: str) -> None:
+    """The caller goes on with the list that it got, or hands in its own with the whole result again."""
+    model, told = Model(), []
+    model.free.set()
+    options: dict[str, Any] = {"window": WINDOW, "max_output": 2_000, "background": True, "max_result_tokens": 400}
+    session = trimtab.Compactor(model_id, summarizer=model, **options).session(name)
+    session.on("refused")(told.append)
+
+    def large(n: int) -> list[Any]:
+        asked, answered = steps(n, 1)
+        text = "".join(LINE.format(n=n + at) for at in range(90))
+        asked["content"].insert(0, {"type": "thinking", "thinking": "hm", "signature": f"s{n}"})
+        answered["content"][0]["content"] = text
+        return [asked, answered]
+
+    messages, n = [*until(EARLY - 1_000)], 1_000
+    while True:
+        messages, n = [*messages, *large(n)], n + 1
+        fitted = session.fit(messages)
+        if fitted.compaction and fitted.compaction.summary:
+            break
+        ended(session)
+        messages = [*fitted.messages] if carries else messages
+    assert (model.calls, told) == (1, [])
+    assert SUMMARY in json.dumps(fitted.messages)
+    kept = json.dumps(fitted.messages)
+    assert f"module_{n - 1}.py" in kept
+    assert f"module_{n + 44}.py" not in kept, "the newest result is cut in the list with the summary"
+    assert not trimtab.validate(list(fitted.messages), provider="anthropic", model=model_id, original=messages)
+    assert session.restore(fitted.compaction.ref or "") == messages
+    session.close()
 
 
 def test_a_prompt_passes_the_trigger_while_the_summary_is_written_and_never_the_danger_line() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ..events import Event
+    from ..ledger.columns import Ledger
     from ..summarize.drive import Outcome
     from ..summarize.write import CallSession
     from .effects import Effect, Flow
@@ -73,6 +74,10 @@ class Job:
         self.loop: AbstractEventLoop | None = None
         self.future: Future[Outcome]
         self.events: list[Event] = []
+
+    def begins(self, ledger: Ledger) -> bool:
+        """Return whether a list begins with the messages that are compacted."""
+        return len(ledger) >= self.length and ledger.digest_until(self.length) == self.digest
 
     def review(self) -> Flow[Compaction[Any] | None]:
         """Plan and ask the hook, in the caller's thread; return what was made if that is all, because it refused."""

@@ -57,7 +57,7 @@ class Swapped:
 
 
 def in_background(
-    memory: Memory, call: ReadCall, size: Size, when: When, *, danger: bool
+    memory: Memory, call: ReadCall, size: Size, when: When, *, danger: bool, cut: bool
 ) -> Flow[tuple[Swapped | None, str]]:
     """Start a summary in the background, or put a finished one in its place.
 
@@ -67,6 +67,7 @@ def in_background(
         size: sizes of its prompt.
         when: the moment.
         danger: whether the prompt is past the danger line: then it must not pass.
+        cut: whether this call of ``fit`` has cut a result.
 
     Returns:
         The new list if the trigger is reached and a summary is ready, and the reason to compact nothing else below the
@@ -81,13 +82,16 @@ def in_background(
     if job is not None and job.pid != os.getpid():  # its thread stayed in the process that this one was forked from
         memory.background.job = job = None
     if job is None:
-        waits = "" if danger or when not in memory.policy.trigger.when else (yield from _start(memory, call, size))
+        waits = (
+            "" if danger or when not in memory.policy.trigger.when else (yield from _start(memory, call, size, cut=cut))
+        )
         return None, waits if due else ""
     raw = call if call.given is None else memory.read(call.whole())
-    if len(raw.ledger) < job.length or raw.ledger.digest_until(job.length) != job.digest:
+    base = call if call.view is not None and job.begins(call.ledger) else raw
+    if not job.begins(base.ledger):
         memory.background.stop()
         yield from _discarded(memory, "the messages were changed while they were summarized")
-        return None, "" if danger or not due else (yield from _start(memory, call, size))
+        return None, "" if danger or not due else (yield from _start(memory, call, size, cut=cut))
     if danger and not job.future.done():
         yield Wait(job.future, job.loop)
     if not job.future.done():
@@ -97,11 +101,11 @@ def in_background(
     if job.ready is None:
         reason = yield from _failed(memory, job, size)
         return None, reason if due and not danger else ""
-    swapped = (yield from _swapped(memory, job, raw, size)) if due else None
+    swapped = (yield from _swapped(memory, job, (base, raw), size)) if due else None
     return swapped, swapped.done.reason if swapped else ""
 
 
-def _start(memory: Memory, call: ReadCall, size: Size) -> Flow[str]:
+def _start(memory: Memory, call: ReadCall, size: Size, *, cut: bool) -> Flow[str]:
     """Start a summary; return the reason to leave a prompt past its trigger as it is, empty without any."""
     background = memory.background
     if size.prompt < background.above:
@@ -109,6 +113,8 @@ def _start(memory: Memory, call: ReadCall, size: Size) -> Flow[str]:
     if memory.rests():
         return ""
     background.above, background.reason = size.prompt + size.prompt // GROWTH, ""
+    if cut:  # next, a caller has the cut list that it gets now; where it has its own again, the cut list stands in
+        call = memory.read(call.compacted(call.messages))
     request = by_policy(memory, call, size, memory.policy)
     plan = request.decide()
     if not isinstance(plan.zone(), Summarize):
@@ -153,24 +159,32 @@ def _failed(memory: Memory, job: Job, size: Size) -> Flow[str]:
     return reason
 
 
-def _swapped(memory: Memory, job: Job, raw: ReadCall, size: Size) -> Flow[Swapped | None]:
-    """Put a finished summary in the place of the messages that it was made of; None if it cannot stand there."""
-    ready: Any = job.ready
+def _swapped(memory: Memory, job: Job, calls: tuple[ReadCall, ReadCall], size: Size) -> Flow[Swapped | None]:
+    """Put a finished summary in the place of the messages that it was made of; None if it cannot stand there.
+
+    Args:
+        memory: of the session.
+        job: the finished job.
+        calls: the call whose messages begin with those, and the call with the caller's own list.
+        size: sizes of the prompt.
+    """
+    (base, raw), ready = calls, _ready(job)
     standin = StandIn(ready.view, is_known=True)
-    call = standin.put(raw, memory.settings)
+    call, view = standin.put(base, memory.settings), ready.view
     memory.background.job = None
-    if call.view is None:
-        memory.background.stop()
-        yield from _discarded(memory, "a message that was summarized shall stay now")
-        return None
-    view = _unbound(ready.view, raw, call.ledger, memory.settings) if memory.settings.strips else ready.view
+    if call is not base and view is not None and (memory.settings.strips or base is not raw):
+        view = _told_by(raw, base, view, call.ledger, memory.settings)
     if view is not ready.view:
         standin = StandIn(view, is_known=True)
         call = standin.put(raw, memory.settings)
+    if view is None or call is base or call.view is None:
+        memory.background.stop()
+        yield from _discarded(memory, "a message that was summarized shall stay now")
+        return None
     undone = memory.undone
     with memory.alone():
         try:
-            if view is not ready.view:  # the messages that have lost their thinking are restored too
+            if view is not ready.view:  # what was cut, and what has lost its thinking, is restored too
                 request = memory.request(raw, trigger="auto").archivable()
                 stored, since = yield Store(request.stored, memory.settings.session)
                 kept = (part for part in view.parts if isinstance(part, list))
@@ -191,15 +205,28 @@ def _swapped(memory: Memory, job: Job, raw: ReadCall, size: Size) -> Flow[Swappe
     return Swapped(call, replace(made, messages=call.messages))
 
 
-def _unbound(view: View, raw: ReadCall, found: Ledger, settings: Settings) -> View:
-    """Return the view without the thinking of the messages behind it: the provider has bound it to the old list."""
+def _ready(job: Job) -> Commit:
+    """Return what a finished job has to commit."""
+    if job.ready is None:
+        raise AssertionError("the job has nothing to commit")
+    return job.ready
+
+
+def _told_by(raw: ReadCall, base: ReadCall, view: View, found: Ledger, settings: Settings) -> View | None:
+    """Return a view of ``base``, told by the caller's own list; None if it cannot be.
+
+    It lacks the thinking of the messages behind it where the provider has bound that to the old list.
+    """
     plain = InputMessages(raw.messages).messages
-    made = view.apply(plain) or []
-    new = without_thinking(made, found, view.made)
-    if len(new) == len(made) and all(map(is_, new, made)):
+    told = plain if base.view is None else base.view.apply(plain)
+    made = None if told is None else view.apply(told)
+    if made is None:
+        return None
+    new = without_thinking(made, found, view.made) if settings.strips else made
+    if base is raw and len(new) == len(made) and all(map(is_, new, made)):
         return view
-    result = scan(new, settings.new_counter(), found.provider).digest
-    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new), strips=True)
+    result, parts = scan(new, settings.new_counter(), found.provider).digest, _core.parts_of(plain, new)
+    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, parts, settings.strips)
 
 
 def _discarded(memory: Memory, reason: str) -> Flow[None]:

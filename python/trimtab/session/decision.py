@@ -165,7 +165,9 @@ def _in_background(
     from .background import in_background  # noqa: PLC0415 - loaded with the first summary in the background
 
     yield Long()
-    swapped, waits = yield from in_background(memory, call, size, when, danger=size.pressure.is_danger)
+    swapped, waits = yield from in_background(
+        memory, call, size, when, danger=size.pressure.is_danger, cut=done is not None
+    )
     if swapped is None:
         return call, size, done, waits
     size = memory.size(swapped.call)
