@@ -196,6 +196,8 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
         yield f"  {plan.reason.split(';', 1)[1].strip()}"
     if plan.savings:
         yield f"  {str(plan.savings).splitlines()[0]}"
+        if found.dearer:
+            yield f"  {found.dearer}"
     yield ""
     heads = f"   {'#':>5}  {'what, and its first words':{_free()}} {'tokens':>8} {'after':>7} {f'$/{PER} calls':>11}"
     yield Styled(heads, "dim")

@@ -15,6 +15,7 @@ from ..archive.sql.codec import encode
 from ..archive.sqlite import DIALECT, SqliteArchive
 from ..archive.values import Stored
 from ..errors import ArchiveError
+from ..models.model import Model
 from .files import archive_path
 from .input import span, target
 from .output import print_note
@@ -104,6 +105,14 @@ class Previewed:
     summary: str | None = None
     author: str | None = None
     ways: tuple[WayCost, ...] = ()
+
+    @property
+    def dearer(self) -> str:
+        """What is to be said beside dollars where the provider charges more for a prompt of this length; else empty."""
+        past = Model.named(self.cm.model).dearer_past
+        if past is None or self.next_prompt.tokens <= past:
+            return ""
+        return f"or more: past {past:,} tokens the provider charges more"
 
 
 def preview(options: argparse.Namespace, found: Transcript, **settings: Any) -> Previewed:

@@ -174,7 +174,7 @@ def _report(options: argparse.Namespace, found: Transcript, past: Sequence[Past]
     return Report(
         title=options.file if options.file != "-" else "a session",
         verdict=sentence(verdict),
-        notes=[*map(sentence, notes)],
+        notes=[*map(sentence, notes), *([sentence(first.dearer)] if first.dearer else [])],
         fields=counted,
         parts=[Share(part.name, part.tokens, part.percent, part.number) for part in parts_of(first, "tool", TOP)],
         sizes=sizes(contents),

@@ -118,6 +118,7 @@ def _shown(options: argparse.Namespace) -> FileAnswer:
     lines = chain(
         prompt.lines(),
         _cost(cost),
+        [f"  {found.dearer}"] if cost and found.dearer else [],
         _filled(parts, transcript, options),
         _largest(largest),
         _repeated(repeats, top, found),

@@ -134,6 +134,11 @@ class Model:
         return self.source != "assumed"
 
     @property
+    def dearer_past(self) -> int | None:
+        """Tokens of a prompt past which a call is known to cost more than ``price`` says; None if there are none."""
+        return next((tokens for pattern, tokens in tables.DEARER if re.match(pattern, self.name)), None)
+
+    @property
     def takes_system(self) -> bool | None:
         """Whether Anthropic's API takes system messages between the others for it; None if that is unknown."""
         if self.name.startswith(tables.TAKES_SYSTEM):

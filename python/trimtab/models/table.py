@@ -47,6 +47,15 @@ TAKES_SYSTEM = (
 NO_SYSTEM = ("claude-2", "claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-mythos-preview")
 """Beginnings of the ids of other models that are known to refuse them."""
 
+DEARER = (
+    (r"claude-haiku-5-5$", 100_000),
+    (r"gemini-(2\.5|3|3\.1)-pro($|-preview$)", 200_000),
+    (r"grok-4\.(20|3|5|6|7)($|-)", 200_000),
+    (r"gpt-(5\.[4-6]($|-(pro|sol|terra|luna|cyber)$)|6-(astra|luna|sol)$|6\.1-sol$)", 272_000),
+)
+"""Ids of models, and the tokens of a prompt past which a call costs more than their prices say (LiteLLM's table of
+November 2026): for most twice as much."""
+
 RESPONSES = frozenset(
     (
         "computer-use-preview",

@@ -95,6 +95,22 @@ def test_show_names_the_largest_results_and_the_proposed_cut() -> None:
     assert all(len(line) <= 80 for line in text.splitlines()[3:-1])
 
 
+@pytest.mark.parametrize(
+    ("model", "past"),
+    [("gpt-5.4", "272,000"), ("gemini-2.5-pro", "200,000"), ("claude-haiku-5-5", "100,000"), ("gpt-5.4-mini", None)],
+)
+def test_dollars_of_a_prompt_past_a_step_of_the_price_are_said_to_be_more(model: str, past: str | None) -> None:
+    words = "alpha bravo charlie delta " * 60_000
+    for name, tell in (("long.json", past), ("short.json", None)):
+        content = words if name == "long.json" else "hi"
+        messages = [{"role": role, "content": content} for role in ("user", "assistant", "user")]
+        Path(name).write_text(json.dumps(messages))
+        said = [line for line in run("show", name, "--model", model).stdout.splitlines() if "charges more" in line]
+        assert said == ([f"  or more: past {tell} tokens the provider charges more"] if tell else [])
+        lines = run("plan", name, "--model", model, "--target-share", "0.1").stdout.splitlines()
+        assert sum("charges more" in line for line in lines) == (tell is not None), lines
+
+
 def test_repeated_reads_name_the_old_results_and_the_newest() -> None:
     def read(ref: str) -> list[Any]:
         call = {"type": "tool_use", "id": ref, "name": "Read", "input": {"file_path": "/src/a.py"}}
