@@ -196,11 +196,11 @@ def _content(content: Any, original: Any, calls: Mapping[Any, str | None], *, th
         thinks: whether thinking stays.
     """
     blocks = original if isinstance(original, list) else []
-    ids = [_id(part, calls) if _kind(part) in _CALLS else None for part in blocks]
+    named = [_id(part, calls) if _kind(part) in _CALLS else None for part in blocks]
     stay = [
-        (place, part if id is None or calls[id] is None else _repeated(part, str(calls[id])))
-        for place, (part, id) in enumerate(zip(blocks, ids, strict=True))
-        if id is not None or (thinks and _kind(part) in _THINKING)
+        (place, _repeated(part, edit) if name and (edit := calls[name]) is not None else part)
+        for place, (part, name) in enumerate(zip(blocks, named, strict=True))
+        if name or (thinks and _kind(part) in _THINKING)
     ]
     if not isinstance(content, list) and not stay:
         return content or ""
@@ -213,8 +213,7 @@ def _content(content: Any, original: Any, calls: Mapping[Any, str | None], *, th
 
 def _id(part: Mapping[str, Any], calls: Mapping[Any, object]) -> Any:
     """Return the id of the call that a block repeats, if it is one of these."""
-    found = (part.get(key) for key in ("call_id", "id"))
-    return next((id for id in found if id is not None and id in calls), None)
+    return next((part[key] for key in ("call_id", "id") if part.get(key) and part[key] in calls), None)
 
 
 def _repeated(part: Mapping[str, Any], arguments: str) -> dict[str, Any]:

@@ -259,7 +259,7 @@ def test_edited_arguments_are_written_into_the_blocks_that_repeat_them() -> None
     ]
     for block, change in blocks:
         other = {**block, "id": "d", "call_id": "d"}
-        calls = [{"name": "f", "args": long, "id": id} for id in ("c", "d")]
+        calls = [{"name": "f", "args": long, "id": name} for name in ("c", "d")]
         given = dict(block)
         if "extras" in given:
             given["extras"] = {**given["extras"], "arguments": text}
