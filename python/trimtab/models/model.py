@@ -179,7 +179,7 @@ class Model:
         if name.startswith(_PATHS):
             return _of_files(name, window, {}).limited(window, max_output)
         found = _found(name)
-        for beta in betas:
+        for beta in (betas,) if isinstance(betas, str) else betas:
             part, wide = BETAS.get(beta, ("", 0))
             if part and part in name.lower() and found.window < wide:
                 found = found.limited(wide)

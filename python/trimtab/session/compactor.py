@@ -88,7 +88,7 @@ class Compactor:
             the instructions.
         listeners: plain functions that are told each event; ``on`` adds functions for one event, coroutine functions
             too. The library's logger ``trimtab`` logs each event as well, without any text of a message.
-        betas: beta flags of every call; one of them may widen the window.
+        betas: beta flags of every call, or one as a text; one of them may widen the window.
         count_with: a client as in ``check``. ``fit`` asks its counting endpoint for the tokens of the messages if the
             policy's estimate ``asks``, as that of ``agentpg`` does; the estimate replaces an answer that fails. None
             asks no endpoint.
@@ -143,7 +143,7 @@ class Compactor:
         server: bool | Literal["", "call", "pass", "auto"] | None = None,
     ) -> None:
         """Open, read and write nothing."""
-        betas, listeners = tuple(betas), tuple(listeners)
+        betas, listeners = (betas,) if isinstance(betas, str) else tuple(betas), tuple(listeners)
         self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
         knobs = {
             "trigger_share": trigger_share,
