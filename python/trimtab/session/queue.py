@@ -96,7 +96,7 @@ class CompactionQueue:
         return done
 
     def prune(self) -> tuple[str, ...]:
-        """Mark old results as compacted by the policy's rules, in copies of their messages; their output stays in place.
+        """Mark old results as compacted by the policy's rules, in copies of their messages; their output stays there.
 
         Returns:
             The ids of the calls whose results were marked now.
