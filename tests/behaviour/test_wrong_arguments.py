@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -59,3 +60,45 @@ def test_redact_that_returns_no_text_is_an_error_that_says_so() -> None:
 def test_a_format_of_failures_that_fails_is_an_error_when_the_policy_is_made(failure: Any) -> None:
     with pytest.raises(ValueError, match="failure must be a format with {author} and {cause} alone"):
         replace(POLICIES["default"], failure=failure)
+
+
+@pytest.mark.parametrize("model", [None, 5])
+def test_a_model_that_is_none_is_an_error_that_names_it(model: Any) -> None:
+    for call in (lambda: trimtab.count(TALK, model=model), lambda: trimtab.Counter.for_model(model)):
+        with pytest.raises(TypeError, match="model must be an id or a Model"):
+            call()
+    with pytest.raises(TypeError, match="name must be a model's id"):
+        trimtab.Model.named(model)
+
+
+@pytest.mark.parametrize("messages", [None, 5, {"role": "user", "content": "x"}, iter(TALK)])
+def test_messages_that_are_no_list_are_an_error_that_names_them(messages: Any) -> None:
+    session = trimtab.Compactor(CLAUDE).session()
+    for call in (
+        session.plan,
+        session.compact,
+        session.prune,
+        session.fit,
+        lambda given: trimtab.repair(given, provider="anthropic"),
+        lambda given: trimtab.validate(given, provider="anthropic"),
+    ):
+        with pytest.raises(TypeError, match="messages must be a list or a tuple"):
+            call(messages)
+
+
+def test_a_limit_beyond_all_numbers_of_the_core_limits_nothing() -> None:
+    counter, text = trimtab.Counter("o200k_base"), "words and words " * 20
+    assert trimtab.truncate(text, tokens=10**30) is text
+    assert trimtab.split(TALK, keep_last=10**30) == 0
+    assert trimtab.split(TALK, keep=10**30, counter=counter) == 0
+    with pytest.raises(TypeError, match="keep and keep_last must be integers, got float"):
+        trimtab.split(TALK, keep_last=1.5)  # type: ignore[call-overload,arg-type,unused-ignore]
+
+
+def test_a_scan_takes_any_bytes_and_names_what_it_cannot_take() -> None:
+    counter, text = trimtab.Counter("o200k_base"), json.dumps(TALK).encode()
+    whole = trimtab.formats.scan(text, counter=counter).ledger
+    for given in (bytearray(text), memoryview(text)):
+        assert trimtab.formats.scan(given, counter=counter).ledger.digest == whole.digest
+    with pytest.raises(TypeError, match="source must be a path, bytes or chunks of bytes, got int"):
+        trimtab.formats.scan(5, counter=counter)  # type: ignore[arg-type]

@@ -99,7 +99,12 @@ class Counter(_core.Counter):
 
         Args:
             model: an id, or a ``Model`` of your own.
+
+        Raises:
+            TypeError: it is neither.
         """
+        if not isinstance(model, str | Model):
+            raise TypeError(f"model must be an id or a Model, got {type(model).__name__}")
         known = Model.named(model) if isinstance(model, str) else model
         if known.template is None:
             return cls(known.prompt.encoding, prompt=known.prompt)
@@ -321,7 +326,10 @@ def read_plain(
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
+        TypeError: messages is no list or tuple.
     """
+    if not isinstance(messages, list | tuple):
+        raise TypeError(f"messages must be a list or a tuple, got {type(messages).__name__}")
     inputs, provider = InputMessages(messages), shape_of(messages) or provider
     known = messages if _ends_plain(messages) else inputs.messages
     try:

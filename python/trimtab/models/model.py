@@ -174,6 +174,8 @@ class Model:
                 no table has this one.
             CountError: a model's template cannot be rendered.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a model's id, got {type(name).__name__}")
         if own := _own_place(name):
             return _of_files(own.place, window or own.window, {}).limited(window, max_output)
         if name.startswith(_PATHS):
