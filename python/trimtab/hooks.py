@@ -76,15 +76,15 @@ class Given:
     author: Literal["given", "pre_compact"]
 
 
-def by_caller(summary: str | None) -> Given | None:
-    """Return the caller's summary, or None without one.
+def by_caller(summary: str | None, instructions: str | None = None) -> Given | None:
+    """Return the caller's summary, or None without one; look at the caller's instructions too.
 
     Raises:
-        TypeError: it is no text.
+        TypeError: one of them is no text.
     """
-    if summary is not None and not isinstance(summary, str):
-        msg = f"summary must be a str, got {type(summary).__name__}"
-        raise TypeError(msg)
+    for name, text in {"summary": summary, "instructions": instructions}.items():
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"{name} must be a str, got {type(text).__name__}")
     return None if summary is None else Given(summary, CALLER)
 
 

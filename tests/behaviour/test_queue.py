@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -94,8 +95,11 @@ def test_pruning_marks_old_results_and_keeps_what_they_said() -> None:
         ran("a2", "c2", big),
         said("u2", "user", "t"),
     ]
+    given = copy.deepcopy(messages)
     held = opened(messages)
     assert held.prune() == ("c0",)
+    assert messages == given
+    assert all(held.messages[at] is messages[at] for at in (0, 2, 3, 4, 5))
     assert held.messages[1]["parts"][0]["state"]["output"] == big
     assert held.messages[1]["parts"][0]["state"]["time"] == {"compacted": 7}
     (cleared,) = [m for m in held.prompt() if m.get("tool_call_id") == "c0"]

@@ -41,6 +41,18 @@ def secrets(text: str) -> str:
     return _SECRETS.sub("[REDACTED]", text)
 
 
+def returning_text(redact: Callable[[str], str]) -> Callable[[str], str]:
+    """Return the function, which raises a TypeError where it returns no text: nothing is stored unredacted."""
+
+    def redacted(text: str) -> str:
+        found: object = redact(text)
+        if not isinstance(found, str):
+            raise TypeError(f"redact must return the text that may be stored, got {type(found).__name__}")
+        return found
+
+    return redacted
+
+
 def redact_message(message: Message, redact: Callable[[str], str]) -> Message:
     """Apply ``redact`` to each text and each key of a message; return the same object where nothing changed."""
     return cast("Message", changed(message, redact))

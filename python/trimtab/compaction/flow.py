@@ -210,8 +210,16 @@ def review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
     if verdict is None:
         return Verdict()
     if isinstance(verdict, Verdict):
-        return verdict
+        return _of_text(verdict)
     return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
+
+
+def _of_text(verdict: Verdict) -> Verdict:
+    """Return the verdict, or a refusal if a text for the summarizer is none; a summary that is none is not used."""
+    for name in ("instructions", "context"):
+        if not isinstance(text := getattr(verdict, name), str | None):
+            return Verdict(refuse=f"{name} of the hook must be a str, got {type(text).__name__}")
+    return verdict
 
 
 def _refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:

@@ -30,6 +30,18 @@ def is_async(function: object) -> bool:
     return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
+def check_callable(name: str, function: object, *, plain: bool = False) -> None:
+    """Reject what cannot be called; with ``plain``, what surely gives an awaitable too.
+
+    Raises:
+        TypeError: names the argument.
+    """
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, got {function!r:.60}")
+    if plain and is_async(function):
+        raise TypeError(f"{name} must be a plain function: nothing awaits it")
+
+
 class Listeners:
     """Functions by the events that they are told.
 
@@ -41,12 +53,14 @@ class Listeners:
         added: name of the event and function, in the order of ``add``.
 
     Raises:
-        TypeError: one of ``every`` is asynchronous.
+        TypeError: one of ``every`` is no function, or asynchronous.
     """
 
     def __init__(self, every: Iterable[Callable[[Event], object]] = (), above: Listeners | None = None) -> None:
         """Take the functions that are told each event."""
         self._every = tuple(every)
+        for listener in self._every:
+            check_callable("listeners", listener)
         if any(map(is_async, self._every)):
             raise TypeError("a listener is not awaited where it is told every event: add it with on(EVENT)")
         self._above = above

@@ -14,6 +14,7 @@ from .._home import tables_folder
 from ..errors import MessageError
 from ..messages.frameworks import framework_of
 from ..messages.objects import Forms, InputMessages, plain, sendable
+from ..messages.request import listed_tools, texts_of
 from ..models.model import Model
 from ..templates.rendered import estimated_tools
 from .tools import spaced, tool_tokens
@@ -98,7 +99,12 @@ class Counter(_core.Counter):
 
         Args:
             model: an id, or a ``Model`` of your own.
+
+        Raises:
+            TypeError: it is neither.
         """
+        if not isinstance(model, str | Model):
+            raise TypeError(f"model must be an id or a Model, got {type(model).__name__}")
         known = Model.named(model) if isinstance(model, str) else model
         if known.template is None:
             return cls(known.prompt.encoding, prompt=known.prompt)
@@ -320,7 +326,10 @@ def read_plain(
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
+        TypeError: messages is no list or tuple.
     """
+    if not isinstance(messages, list | tuple):
+        raise TypeError(f"messages must be a list or a tuple, got {type(messages).__name__}")
     inputs, provider = InputMessages(messages), shape_of(messages) or provider
     known = messages if _ends_plain(messages) else inputs.messages
     try:
@@ -397,14 +406,19 @@ def sendable_all(value: object) -> Any:
 def _system(counter: Counter, system: object) -> int:
     if not system:
         return 0
-    if isinstance(system, str):
-        text = system
-    elif isinstance(system, list | tuple) and all(isinstance(part, dict) for part in system):
-        text = "".join(part["text"] if isinstance(part.get("text"), str) else spaced(part) for part in system)
-    else:
-        text = spaced(system)
+    text = _system_words(system)
     framed = counter.prompt is not None and counter.prompt.form == "framed"
     return counter.count(text) + (counter.prompt.system if framed and counter.prompt else 0)
+
+
+def _system_words(system: object) -> str:
+    """Return the words of system text as its request has them; of what is no system text the JSON."""
+    if isinstance(system, str):
+        return system
+    try:
+        return "".join(texts_of(system))
+    except ValueError:
+        return "".join(map(_system_words, system)) if isinstance(system, list | tuple) else spaced(system)
 
 
 def _tools(counter: Counter, tools: object, choice: object = None) -> int:
@@ -455,12 +469,13 @@ def count(
         MessageError: a message cannot be read.
         CountError: the chat template of a model of the user's own, or gpt-oss's format, cannot render the messages.
         ImportError: it needs the extra ``open``, which is not installed.
+        TypeError: a tool is a text or a number.
 
     Examples:
         >>> count("hello world", model="gpt-5.5")
         2
     """
-    counter = Counter.for_model(model)
+    counter, tools = Counter.for_model(model), listed_tools(tools)
     if isinstance(messages, str):
         return counter.count(messages)
     if counter.template is not None:

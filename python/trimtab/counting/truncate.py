@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Literal
 
 from .. import _core
@@ -127,7 +128,7 @@ def checked(**limits: int | None) -> list[int | None]:
             raise TypeError(f"{name} must be an integer, got {type(limit).__name__}")
         if limit is not None and limit < 0:
             raise ValueError(f"{name} must be at least 0, got {limit}")
-    given = [*limits.values()]
+    given = [None if limit is None else min(limit, sys.maxsize) for limit in limits.values()]
     if given == [None] * len(given):
         raise ValueError(f"need a limit: {', '.join(limits)}")
     return [*given, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,15 +17,13 @@ from ._records import Records
 from ._source import naming, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from ..ledger.columns import Ledger
     from ..models.provider import Provider
 
-Bytes: TypeAlias = "str | os.PathLike[str] | bytes | Iterable[bytes]"
+Bytes: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | Iterable[bytes]"
 """A path, bytes or chunks of bytes."""
 
 CHUNK = 1 << 20
@@ -204,10 +203,12 @@ def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
 
 def _chunks(source: Bytes) -> Iterable[bytes]:
     """Yield the bytes in chunks."""
-    if isinstance(source, bytes):
-        yield source
+    if isinstance(source, bytes | bytearray | memoryview):
+        yield bytes(source)
     elif isinstance(source, (str, os.PathLike)):
         with opened(source, buffering=0) as file:
             yield from iter(lambda: file.read(CHUNK), b"")
-    else:
+    elif isinstance(source, Iterable):
         yield from source
+    else:
+        raise TypeError(f"source must be a path, bytes or chunks of bytes, got {type(source).__name__}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..counting.counter import Counter
-    from ..messages.types import Message
+    from ..messages.types import AnyMessage
     from ..models.provider import Provider
 
 AHEAD = 512
@@ -21,7 +22,7 @@ AHEAD = 512
 
 
 def split(
-    messages: Sequence[Message],
+    messages: Sequence[AnyMessage],
     *,
     keep_last: int | None = None,
     keep: int | None = None,
@@ -47,7 +48,7 @@ def split(
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
         ValueError: none or both of ``keep_last`` and ``keep``, a negative value, or ``keep`` without a counter.
-        TypeError: messages is no list or tuple.
+        TypeError: messages is no list or tuple, or a number is none.
 
     Examples:
         >>> split([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], keep_last=1)
@@ -58,8 +59,12 @@ def split(
     given = keep if keep_last is None else keep_last
     if given is None or (keep_last is not None and keep is not None) or (keep is None) != (counter is None):
         raise ValueError("give keep_last, or keep with a counter")
+    if not isinstance(given, int):
+        raise TypeError(f"keep and keep_last must be integers, got {type(given).__name__}")
     if given < 0:
         raise ValueError(f"keep and keep_last must be at least 0, got {given}")
+    keep_last = None if keep_last is None else min(keep_last, len(messages))
+    keep = None if keep is None else min(keep, sys.maxsize)
     size = AHEAD + (keep_last or 0)
     while True:
         start = max(0, len(messages) - size)

@@ -179,12 +179,14 @@ class Model:
                 no table has this one.
             CountError: a model's template cannot be rendered.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a model's id, got {type(name).__name__}")
         if own := _own_place(name):
             return _of_files(own.place, window or own.window, {}).limited(window, max_output)
         if name.startswith(_PATHS):
             return _of_files(name, window, {}).limited(window, max_output)
         found = _found(name)
-        for beta in betas:
+        for beta in (betas,) if isinstance(betas, str) else betas:
             part, wide = BETAS.get(beta, ("", 0))
             if part and part in name.lower() and found.window < wide:
                 found = found.limited(wide)

@@ -97,6 +97,11 @@ class Policy:
         if "emergency" in self.fallback and self.emergency is None:
             msg = f"policy {self.name!r} falls back to an emergency, but has no emergency stage"
             raise ValueError(msg)
+        try:
+            self.failure.format(author="", cause="")
+        except (AttributeError, LookupError, ValueError) as error:
+            msg = f"failure must be a format with {{author}} and {{cause}} alone, got {self.failure!r}"
+            raise ValueError(msg) from error
         if self.server not in get_args(Server):
             msg = f"server must be one of call, pass, auto or empty, got {self.server!r}"
             raise ValueError(msg)

@@ -51,7 +51,8 @@ class ServerCall:
 
     def merged(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords of a call with these parameters and flags; flags that are there stay."""
-        known = tuple(request.get("betas", ()))
+        given = request.get("betas", ())
+        known = (given,) if isinstance(given, str) else tuple(given)
         flags = (*known, *(flag for flag in self.betas if flag not in known))
         unread = {"tools"} if self.is_pass and "input" in request else set()  # ``responses.compact`` takes none
         taken = {name: value for name, value in request.items() if name not in unread}

@@ -10,7 +10,7 @@ from .._pickle import check_fields
 from ..archive.names import UNNAMED, given_name
 from ..archive.opener import Opener
 from ..compaction.handler import EffectHandler
-from ..compaction.listeners import AWAITS, Listeners, is_async
+from ..compaction.listeners import AWAITS, Listeners, check_callable, is_async
 from ..compaction.settings import Settings
 from ..hooks import noop
 from ..summarize import open_summarizer
@@ -39,6 +39,20 @@ def _counts(client: object) -> object:
     """Return the method of a client that ``Count`` calls."""
     inputs = getattr(getattr(client, "responses", None), "input_tokens", None)
     return getattr(getattr(client, "messages", None), "count_tokens", None) or getattr(inputs, "count", None)
+
+
+def _redacting(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
+    """Return the caller's ``redact``, which must return a text.
+
+    Raises:
+        TypeError: it is no plain function.
+    """
+    if redact is None:
+        return None
+    from ..archive.redact import returning_text  # noqa: PLC0415 - loaded for those who redact
+
+    check_callable("redact", redact, plain=True)
+    return returning_text(redact)
 
 
 def _remade(options: dict[str, Any], listeners: list[tuple[str, Any]]) -> Compactor:
@@ -88,7 +102,7 @@ class Compactor:
             the instructions.
         listeners: plain functions that are told each event; ``on`` adds functions for one event, coroutine functions
             too. The library's logger ``trimtab`` logs each event as well, without any text of a message.
-        betas: beta flags of every call; one of them may widen the window.
+        betas: beta flags of every call, or one as a text; one of them may widen the window.
         count_with: a client as in ``check``. ``fit`` asks its counting endpoint for the tokens of the messages if the
             policy's estimate ``asks``, as that of ``agentpg`` does; the estimate replaces an answer that fails. None
             asks no endpoint.
@@ -107,6 +121,8 @@ class Compactor:
     Raises:
         ValueError: an unknown name, an argument that the policy has no field for, or a window without room for
             messages.
+        TypeError: a hook, a listener, ``redact`` or ``clock`` is no function, or one that must be plain is
+            asynchronous.
         ImportError: the summarizer's client is not installed.
 
     Examples:
@@ -143,7 +159,10 @@ class Compactor:
         server: bool | Literal["", "call", "pass", "auto"] | None = None,
     ) -> None:
         """Open, read and write nothing."""
-        betas, listeners = tuple(betas), tuple(listeners)
+        betas, listeners = (betas,) if isinstance(betas, str) else tuple(betas), tuple(listeners)
+        check_callable("clock", clock, plain=True)
+        if pre_compact is not None:
+            check_callable("pre_compact", pre_compact)
         self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
         knobs = {
             "trigger_share": trigger_share,
@@ -169,7 +188,7 @@ class Compactor:
             summarizer=name,
             session=self._new_name(),
             exclusive=False,
-            redact=redact,
+            redact=_redacting(redact),
             clock=clock,
             count_with=count_with,
         )

@@ -96,7 +96,7 @@ class CompactionQueue:
         return done
 
     def prune(self) -> tuple[str, ...]:
-        """Mark old results as compacted by the policy's rules; their output stays in place.
+        """Mark old results as compacted by the policy's rules, in copies of their messages; their output stays there.
 
         Returns:
             The ids of the calls whose results were marked now.
@@ -105,11 +105,22 @@ class CompactionQueue:
         before = opencode.prompt(since)
         after = self.compactor.prune(before)
         gone = {old.get("tool_call_id") for old, new in zip(before, after, strict=True) if old is not new}
-        tools = [part for message in since for part in message["parts"] if part.get("type") == "tool"]
-        marked = [part for part in tools if part["callID"] in gone and part["state"].get("status") == "completed"]
-        for part in marked:
-            part["state"]["time"] = {**part["state"].get("time", {}), "compacted": self._clock()}
-        return tuple(part["callID"] for part in marked)
+        marked: list[str] = []
+
+        def mark(part: dict[str, Any]) -> dict[str, Any]:
+            pruned = part.get("type") == "tool" and part["callID"] in gone
+            if not pruned or part["state"].get("status") != "completed":
+                return part
+            marked.append(part["callID"])
+            time = {**part["state"].get("time", {}), "compacted": self._clock()}
+            return {**part, "state": {**part["state"], "time": time}}
+
+        for at, message in enumerate(since, len(self.messages) - len(since)):
+            before_message = len(marked)
+            parts = [mark(part) for part in message["parts"]]
+            if len(marked) > before_message:  # the caller's message stays as it is
+                self.messages[at] = {**message, "parts": parts}
+        return tuple(marked)
 
     def _since(self) -> list[Stored]:
         """Return the messages behind the latest summary: the model does not see older ones."""

@@ -13,7 +13,7 @@ from ..compaction.listeners import AWAITS
 from ..compaction.settings import check_span, target_of
 from ..counting.counter import framework_in, system_text
 from ..hooks import by_caller
-from ..messages.request import SYSTEM_ROLES, begins_with
+from ..messages.request import SYSTEM_ROLES, begins_with, listed_tools
 from ..messages.usage import usage_in
 from ..planning.plan import given_plan
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
@@ -96,6 +96,7 @@ def _awaitable(
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
+    tools = listed_tools(tools)
     first: Any = messages[0] if isinstance(messages, list | tuple) and messages else None
     if system is None and type(first) is dict:
         return Call(messages, None, tools)
@@ -221,7 +222,7 @@ class Session:
             tools: tool definitions.
         """
         memory = self._memory
-        return memory.settings.budget(*memory.fixed(Call((), system, tools)))
+        return memory.settings.budget(*memory.fixed(Call((), system, listed_tools(tools))))
 
     def explain(
         self, messages: Sequence[AnyMessage] | None = None, *, system: object = None, tools: object = None
@@ -235,7 +236,7 @@ class Session:
             system: system text beside the messages.
             tools: tool definitions.
         """
-        memory = self._memory
+        memory, tools = self._memory, listed_tools(tools)
         terms = None if messages is None else memory.look(memory.resume(_call(messages, system, tools))).terms
         lines = [f"model          {self.model}", f"counted by     {memory.settings.counter.explain()}"]
         told = (terms.messages, max(terms.beyond, 0)) if terms else ()
@@ -409,10 +410,10 @@ class Session:
             ArchiveError: the originals cannot be stored; no model was asked.
             BusyError: another compaction of the named session is under way in this Compactor.
             SummaryError: no summary, and the policy has no fallback.
-            TypeError: a target is no number, the plan is no ``Plan``, or the summary is no text.
+            TypeError: a target is no number, the plan is no ``Plan``, or the summary or the instructions are no text.
             ValueError: a target is out of its range, or both are given.
         """
-        given, plan = by_caller(summary), given_plan(plan)
+        given, plan = by_caller(summary, instructions), given_plan(plan)
         yield Long()
         call = _call(messages, system, tools)
         if plan is not None:

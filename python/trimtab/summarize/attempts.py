@@ -38,6 +38,9 @@ class Limits:
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             msg = f"seconds must be a positive number, got {self.seconds!r}"
             raise ValueError(msg)
+        if not isinstance(self.tries, int):
+            msg = f"tries must be an int, got {self.tries!r}"
+            raise TypeError(msg)
         if self.tries < 1 or not 0 <= self.pause < float("inf"):
             msg = f"need tries >= 1 and pause >= 0, got {self.tries!r} and {self.pause!r}"
             raise ValueError(msg)

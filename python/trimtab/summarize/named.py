@@ -43,6 +43,11 @@ class Function:
     limits: Limits = field(default_factory=Limits)
     window: int | None = None
 
+    def __post_init__(self) -> None:
+        """Reject what cannot be called."""
+        if not callable(self.function):
+            raise TypeError(f"function must be a function, got {self.function!r:.60}")
+
     @property
     def name(self) -> str:
         """The name in results and events."""

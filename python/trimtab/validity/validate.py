@@ -219,7 +219,7 @@ def _rules(options: RequestOptions) -> Rules:
         beside=request_bytes(options.get("system"), tools),
     )
     if (betas := options.get("betas")) is not None:
-        sent = " ".join(betas)
+        sent = betas if isinstance(betas, str) else " ".join(betas)
         rules = replace(rules, **{field: any(flag in sent for flag in flags) for field, flags in BETAS.items()})
     if model is None:
         return rules

@@ -206,3 +206,16 @@ def test_secrets_leave_a_given_summary() -> None:
     cm = trimtab.Compactor(CLAUDE, redact=lambda text: text.replace("hunter2", "[x]"))
     done = cm.compact(LISTS["anthropic"], target_share=0.3, summary="the password is hunter2")
     assert done.summary == "the password is [x]"
+
+
+def test_instructions_that_are_no_text_are_refused_before_anything_leaves() -> None:
+    messages = LISTS["anthropic"]
+    cm = trimtab.Compactor(CLAUDE)
+    with pytest.raises(TypeError, match="instructions must be a str, got list"):
+        cm.compact(messages, target_share=0.3, instructions=["keep names"])  # type: ignore[arg-type]
+    assert cm.archive.history() == []
+    for wrong in (Verdict(context=5), Verdict(instructions=["x"])):  # type: ignore[arg-type]
+        hooked = trimtab.Compactor(CLAUDE, pre_compact=lambda _, wrong=wrong: wrong)
+        done = hooked.compact(messages, target_share=0.3)
+        assert done.messages == messages
+        assert "of the hook must be a str, got" in done.reason

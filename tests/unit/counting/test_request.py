@@ -237,3 +237,30 @@ def test_counts_are_what_providers_charged(shared):
 def test_a_session_file_is_counted_whole():
     session = example()
     assert count(session.messages, model=CLAUDE) > 10_000
+
+
+def test_system_text_counts_the_same_in_each_form_that_a_request_takes() -> None:
+    text = 'Line: use "quotes" and\n\ttabs.\n' * 50
+    forms = [text, [text], [{"type": "text", "text": text}], {"parts": [{"text": text}]}, {"content": text}]
+    forms += [[{"text": text}, {"cachePoint": {"type": "default"}}], ({"text": text},)]
+    for model in (CLAUDE, GPT):
+        assert len({count(HI, model=model, system=system) for system in forms}) == 1
+    other = {"type": "image", "url": "x"}
+    assert count(HI, model=CLAUDE, system=[text, other]) > count(HI, model=CLAUDE, system=text)
+
+
+def test_tools_that_can_be_read_once_count_as_their_list() -> None:
+    listed = count(HI, model=CLAUDE, tools=[TOOL])
+    session = Compactor(CLAUDE).session()
+    for tools in ((TOOL,), iter([TOOL]), (tool for tool in [TOOL]), {"a": TOOL}.values(), TOOL):
+        assert count(HI, model=CLAUDE, tools=tools) == listed
+    assert session.fit(HI, tools=iter([TOOL])).request["tools"] == [TOOL]
+    assert session.count(HI, tools=iter([TOOL])) == session.count(HI, tools=[TOOL])
+    assert session.budget(tools=iter([TOOL])) == session.budget(tools=[TOOL])
+
+
+@pytest.mark.parametrize("tools", ["bash", b"bash", 5, 0.5, True, ["bash"], [TOOL, None]])
+def test_tools_that_cannot_be_tools_are_an_error_that_names_them(tools: object) -> None:
+    for call in (lambda: count(HI, model=CLAUDE, tools=tools), lambda: Compactor(CLAUDE).fit(HI, tools=tools)):
+        with pytest.raises(TypeError, match=r"^tools(\[\d\])? must be a tool definition"):
+            call()

@@ -151,6 +151,8 @@ def test_the_beta_flag_widens_every_sonnet_and_nothing_else():
     windows = {name: Model.named(name, betas=beta).window for name in ("claude-sonnet-4-5", "claude-opus-4-5", "gpt-5")}
     assert windows == {"claude-sonnet-4-5": 1_000_000, "claude-opus-4-5": 200_000, "gpt-5": 400_000}
     assert Model.named("claude-sonnet-4-5-20250929", betas=("other",)).window == 200_000
+    assert Model.named("claude-sonnet-4-5", betas=beta[1]).window == 1_000_000
+    assert Compactor("claude-sonnet-4-5", betas=beta[1]).window == 1_000_000
     assert Model.named("claude-sonnet-4-5", betas=beta, window=300_000).window == 300_000
 
 
