@@ -6,11 +6,12 @@ use trimtab_tokens::cancel::poll_now;
 
 use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
+use super::looks::looks;
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
 use super::pattern::{length, pattern, strip};
 use super::text::clean;
-use super::tool_runs::{EDITS, WRITES, looks};
+use super::tool_runs::{EDITS, WRITES};
 use super::words::{Map, Set};
 
 pattern!(VIEWS = r"(?i)^(?:read|view|cat|grep|glob|ls|search|fetch|open)");
@@ -111,10 +112,14 @@ pub fn successes(parts: &[&Part]) -> Endings {
         let of = (call.shell().is_empty() && (changes || file.is_empty())).then(|| format!("{OF}{}", clean(named, 80)));
         if part.shows_failure() {
             endings.ill(call.target());
-            of.iter().for_each(|of| endings.ill(of));
+            if let Some(of) = &of {
+                endings.ill(of);
+            }
         } else if !part.is_pruned() && (call.shell().is_empty() || !looks(call.shell())) {
             endings.well(call.target(), part.at, part.is_ok());
-            of.iter().for_each(|of| endings.well(of, part.at, part.is_ok()));
+            if let Some(of) = &of {
+                endings.well(of, part.at, part.is_ok());
+            }
         }
     }
     endings

@@ -1,7 +1,7 @@
 //! Why the exit code that a result states is not that of its command.
 
+use super::looks::looks;
 use super::pattern::{head, pattern, strip};
-use super::tool_runs::looks;
 
 pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(KEPT = r"pipefail|PIPESTATUS|<<");

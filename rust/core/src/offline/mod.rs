@@ -18,6 +18,7 @@ mod kept_spans;
 mod language;
 mod limits;
 mod line;
+mod looks;
 mod names;
 mod numbers;
 mod open_work;

@@ -161,14 +161,13 @@ fn paragraphs(text: &str) -> Vec<Vec<String>> {
 
 /// Adds an item to the last paragraph, or to a further one that begins with the same rule.
 fn add_item(found: &mut Vec<Vec<String>>, rule: &str, item: &str) {
-    if let Some(last) = found.last_mut().and_then(|piece| piece.last_mut()) {
-        if is_opened(last) || length(last) + length(item) <= LONGEST {
+    match found.last_mut().and_then(|piece| piece.last_mut()) {
+        Some(last) if is_opened(last) || length(last) + length(item) <= LONGEST => {
             last.push_str(if is_opened(last) { " " } else { "; " });
             last.push_str(item);
-            return;
         }
+        _ => found.push(vec![format!("{rule} {item}")]),
     }
-    found.push(vec![format!("{rule} {item}")]);
 }
 
 /// Whether a line only opens what comes below it.

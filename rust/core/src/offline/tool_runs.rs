@@ -5,6 +5,7 @@ use trimtab_tokens::cancel::poll_now;
 use super::arguments::Value;
 use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
+use super::looks::looks;
 use super::ordered::Ordered;
 use super::outcome::{NOT_KNOWN, OUTPUT_SHOWS};
 use super::part::{Kind, Part};
@@ -14,15 +15,6 @@ use super::words::{Map, Set};
 
 pattern!(pub EDITS = r"(?i)edit|replace|patch|update|notebook|insert");
 pattern!(pub WRITES = r"(?i)write|create|save");
-pattern!(
-    LOOKS = r#"^\s*(?:bash -l?c ['"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"#,
-    r"|rg|grep|find|wc|pwd|which|echo|printf|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree",
-    r"|rev-parse|remote -v|branch -[arv]+)|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)",
-    r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)",
-    r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b|^\s*sed ''(?: |$)",
-);
-pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
-pattern!(BETWEEN = r"&&|\|\|?|;|\n");
 pattern!(
     CHANGES = r"\b(?:test|build|lint|check|fmt|install|run|make|cargo|pytest|npm|pnpm|yarn|bun|go|docker|deploy|migrate|commit",
     r"|push|merge|rebase|checkout|switch|branch|tag|release|curl|gh)\b",
@@ -139,12 +131,6 @@ fn shown(part: &Part) -> String {
         return format!("`{}` {}", clean(&first, 80), clean(line, 100)).trim_end().to_owned();
     }
     format!("`{}`", clean(text, 160))
-}
-
-/// Whether a command only reads.
-pub fn looks(text: &str) -> bool {
-    let bare = QUOTED.replaced(head(text, 2_000), "''");
-    BETWEEN.split(&bare).into_iter().filter(|one| !strip(one).is_empty()).all(|one| LOOKS.is_match(one))
 }
 
 /// A command without the parts that only change its output.
