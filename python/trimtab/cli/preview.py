@@ -75,7 +75,9 @@ class Preview(SqliteArchive):
 
     def owner(self, ref: str) -> str | None:
         """Return the session of a compaction in the default archive."""
-        return self.known.owner(ref) if self.known else None
+        with without_archive():
+            return self.known.owner(ref) if self.known else None
+        return None
 
 
 @dataclass(frozen=True, slots=True)

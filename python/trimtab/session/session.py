@@ -96,7 +96,8 @@ def _awaitable(
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
-    tools = listed_tools(tools)
+    if tools is not None and type(tools) is not list:  # the tools of a list are looked at where they are counted
+        tools = listed_tools(tools)
     first: Any = messages[0] if isinstance(messages, list | tuple) and messages else None
     if system is None and type(first) is dict:
         return Call(messages, None, tools)
