@@ -195,8 +195,10 @@ def test_each_run_of_a_hook_is_an_entry(home: Path, capsys: pytest.CaptureFixtur
     assert main(["archive", "log", "--session", "s-1", "--json"]) == 0
     out = capsys.readouterr().out
     found = [(each["what"], each["outcome"], each["why"]) for each in json.loads(out)]
+    messages = trimtab.read(home / "s-1.jsonl").messages
+    tokens = trimtab.Counter.for_model("claude-sonnet-5-5").per_message(messages).sum()
     assert sorted(found) == [
-        ("copy", "ran", "0 tokens"),
+        ("copy", "ran", f"{tokens} tokens"),
         ("hook post-tool-use", "skipped", "no text is over the limit"),
         ("hook pre-compact", "failed", "FileNotFoundError"),
         ("hook pre-compact", "ran", "the session file is copied"),
