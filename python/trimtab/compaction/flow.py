@@ -197,9 +197,13 @@ def review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
         return Verdict(refuse=f"the hook raised {type(error).__name__}: {mask(str(error))}")
     if verdict is None:
         return Verdict()
-    if isinstance(verdict, Verdict):
-        return verdict
-    return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
+    if not isinstance(verdict, Verdict):
+        return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
+    for name in ("refuse", "instructions", "context"):  # a summary that is no text is replaced by the summarizer's
+        value: object = getattr(verdict, name)
+        if value is not None and not isinstance(value, str):
+            return Verdict(refuse=f"the hook returned a Verdict whose {name} is {type(value).__name__}, not text")
+    return verdict
 
 
 def _refused(request: CompactionRequest, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
