@@ -209,16 +209,12 @@ def review(request: CompactionRequest, plan: Plan | None) -> Flow[Verdict]:
         return Verdict(refuse=f"the hook raised {type(error).__name__}: {mask(str(error))}")
     if verdict is None:
         return Verdict()
-    if isinstance(verdict, Verdict):
-        return _of_text(verdict)
-    return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
-
-
-def _of_text(verdict: Verdict) -> Verdict:
-    """Return the verdict, or a refusal if a text for the summarizer is none; a summary that is none is not used."""
-    for name in ("instructions", "context"):
-        if not isinstance(text := getattr(verdict, name), str | None):
-            return Verdict(refuse=f"{name} of the hook must be a str, got {type(text).__name__}")
+    if not isinstance(verdict, Verdict):
+        return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
+    for name in ("refuse", "instructions", "context"):  # a summary that is no text is replaced by the summarizer's
+        value: object = getattr(verdict, name)
+        if value is not None and not isinstance(value, str):
+            return Verdict(refuse=f"the hook returned a Verdict whose {name} is {type(value).__name__}, not text")
     return verdict
 
 

@@ -68,7 +68,7 @@ def next_input(memory: Memory, call: Call, when: When, turn: int | None) -> Flow
     if request is not None:
         call, size, made, reason = yield from _compacted(memory, call, size, request, reason, crowded=crowded)
         if made is not None:
-            done, pressed = made, size.pressure
+            done, pressed = _behind(done, made), size.pressure
     if pressed.is_past_bytes and not policy.parity and not reason.startswith(REFUSED):
         raise call.located(too_many_bytes(size, len(call.messages), reason))
     memory.edited |= done is not None
@@ -78,6 +78,11 @@ def next_input(memory: Memory, call: Call, when: When, turn: int | None) -> Flow
     kept = memory.server.keeps(call.ledger) if asks and done is None else None
     sent = call if done is None else call.compacted(call.messages)
     return memory.fitted(sent, call.ledger.provider, done, told, kept)
+
+
+def _behind(first: Compaction[Any] | None, made: Compaction[Any]) -> Compaction[Any]:
+    """Return a compaction with the tokens of the list that its ref restores: that before a first one in this call."""
+    return made if first is None else replace(made, tokens_before=made.tokens_before + first.saved)
 
 
 def _put_back(memory: Memory, begun: Call, call: ReadCall) -> Flow[ReadCall]:

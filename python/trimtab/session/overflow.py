@@ -194,12 +194,17 @@ def refusal(error: object) -> Refusal:
         raise ValueError(f"the error says nothing about a prompt's length ({name}): a rate limit or another failure")
     if unit == "bytes":
         stated = found.numbers.get("bytes") if "entity.too.large" in found.codes else _stated_bytes(found.texts)
-        return Refusal(by_bytes=True, limit_bytes=stated)
+        return Refusal(by_bytes=True, limit_bytes=_positive(stated))
     above = _pair(_ABOVE, found.texts)
-    limit = found.numbers.get("limit") or above[1] or _first(_LIMITS, found.texts)
+    limit = _positive(found.numbers.get("limit")) or _positive(above[1]) or _positive(_first(_LIMITS, found.texts))
     sent = found.numbers.get("sent") or above[0] or sum(_pair(_BOTH, found.texts)) or _first(_SENT, found.texts)
     over = sent - limit if limit and sent and sent > limit else None
     return Refusal(limit, over or _first((_OVER,), found.texts))
+
+
+def _positive(limit: int | None) -> int | None:
+    """Return a limit; None for one that no call can keep to, which states nothing."""
+    return limit if limit is not None and limit > 0 else None
 
 
 def _kind(error: object, status: int | None = None) -> tuple[Literal["tokens", "bytes"] | None, _Found]:

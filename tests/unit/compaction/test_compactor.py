@@ -375,6 +375,11 @@ def test_a_hook_that_answers_nonsense_refuses() -> None:
     for answer in (True, False, "no"):
         done = trimtab.Compactor(MODEL, pre_compact=lambda _, answer=answer: answer).compact(talk(), target_share=0.5)
         assert done.reason.startswith(f"refused: the hook returned {answer!r}")
+    for name in ("refuse", "instructions", "context"):
+        verdict = trimtab.Verdict(**{name: 7})  # type: ignore[arg-type]
+        cm = trimtab.Compactor(MODEL, pre_compact=lambda _, verdict=verdict: verdict)
+        done = cm.compact(talk(), target_share=0.5)
+        assert done.reason == f"refused: the hook returned a Verdict whose {name} is int, not text"
 
 
 def test_a_listener_that_would_have_to_be_awaited_is_an_argument_mistake() -> None:

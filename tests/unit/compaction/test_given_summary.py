@@ -218,4 +218,4 @@ def test_instructions_that_are_no_text_are_refused_before_anything_leaves() -> N
         hooked = trimtab.Compactor(CLAUDE, pre_compact=lambda _, wrong=wrong: wrong)
         done = hooked.compact(messages, target_share=0.3)
         assert done.messages == messages
-        assert "of the hook must be a str, got" in done.reason
+        assert "the hook returned a Verdict whose" in done.reason

@@ -36,6 +36,7 @@ STATED: dict[str, tuple[str, int | None, int | None]] = {
     "perplexity": ("The total length of all messages is too long.", None, None),
     "volcengine, pictures": ("Total tokens of image and text exceed max message tokens", None, None),
     "only what was sent": ("Input length 9500 exceeds the maximum length", None, None),
+    "a limit of nothing": ("prompt is too long: 9500 tokens > 0 maximum", None, None),
     "ds4": ("Prompt has 9,500 tokens, but the configured context size is 9,000 tokens", 9_000, 500),
     "vllm's characters": (
         "This model's maximum context length is 9000 tokens. However, your prompt contains 77409 characters.",
@@ -59,6 +60,20 @@ def test_the_prompt_after_such_a_refusal_is_below_the_limit(name: str) -> None:
     fitted = cm.overflow(STATED[name][0], messages)
     assert cm.window == 9_000
     assert cm.count(fitted.messages) < 9_000
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_that_no_call_can_keep_to_states_nothing(limit: int) -> None:
+    """A limit of 0 was a ``ValueError`` about the window."""
+    words = "the request exceeds the available context size"
+    tokens = {"error": {"message": words, "type": "exceed_context_size_error", "n_ctx": limit}}
+    size = {"type": "entity.too.large", "limit": limit, "status": 413}
+    assert refusal(tokens) == Refusal()
+    assert refusal(size) == Refusal(by_bytes=True)
+    messages = talk()
+    for error in (f"prompt is too long: 9500 tokens > {limit} maximum", tokens, size):
+        fitted = trimtab.Compactor(CLAUDE).overflow(error, messages)
+        assert 0 < trimtab.count(fitted.messages, model=CLAUDE) < trimtab.count(messages, model=CLAUDE)
 
 
 @pytest.mark.parametrize(

@@ -342,6 +342,16 @@ def test_a_cut_result_is_cut_once_whichever_session_object_reads_the_list(tmp_pa
         assert len(cm.session("a").history()) == 2
 
 
+def test_a_compaction_behind_a_cut_counts_the_list_that_its_ref_restores() -> None:
+    session, messages = made(max_result_tokens=800).session("a"), [*history(), *steps(60, 1, 90)]
+    done = session.fit(messages).compaction
+    assert done is not None
+    assert done.summary
+    assert session.restore(done.ref or "") == messages
+    cut, last = session.history()[::-1]
+    assert done.tokens_before == cut.original_tokens > last.original_tokens == cut.compacted_tokens
+
+
 def thinking(start: int, count: int) -> list[Any]:
     found = steps(start, count)
     for n, message in enumerate(found[::2], start):
