@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .. import _core
 from ..archive import Record
 from ..archive.redact import redact_record
 from ..counting.counter import scan
@@ -97,9 +96,7 @@ class Archived:
         request = self.request
         ledger = scan(made, request.settings.counter, request.ledger.provider)
         check(ledger, request.settings.rules)
-        parts = _core.parts_of(request.originals, made)
-        view = View(self.ref, len(request.originals), request.origin, len(made), ledger.digest, parts)
-        return view, ledger.total
+        return View.of(self.ref, request.originals, request.origin, made, ledger), ledger.total
 
 
 def archived(request: CompactionRequest, plan: Plan) -> Flow[Archived | str]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
 from .._log import details, log, outline
 from .._mask import mask
 from ..compaction.effects import Commit, Start, Store, Wait
@@ -172,7 +171,7 @@ def _swapped(memory: Memory, job: Job, raw: ReadCall, size: Size) -> Flow[Swappe
             if view is not ready.view:  # the messages that have lost their thinking are restored too
                 request = memory.request(raw, trigger="auto").archivable()
                 stored, since = yield Store(request.stored, memory.settings.session)
-                kept = (part for part in view.parts if isinstance(part, list))
+                kept = [part for part in view.parts if isinstance(part, list)] + [[view.length, len(raw.ledger)]]
                 preserved = tuple(place for part in kept for place in range(*part))
                 record = replace(ready.record, preserved=preserved, view=stored_view(request, view))
                 ready = Commit(stored, record, since, view)
@@ -195,8 +194,8 @@ def _unbound(view: View, raw: ReadCall, found: Ledger, settings: Settings) -> Vi
     new = without_thinking(made, found, view.made)
     if len(new) == len(made) and all(map(is_, new, made)):
         return view
-    result = scan(new, settings.new_counter(), found.provider).digest
-    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, _core.parts_of(plain, new))
+    ledger = scan(new, settings.new_counter(), found.provider)
+    return View.of(view.ref, plain, raw.ledger, new, ledger)
 
 
 def _discarded(memory: Memory, reason: str) -> Flow[None]:
