@@ -70,7 +70,7 @@ class Job:
         self._effect: Effect
         self._calls = _Calls()
         self._task: Future[Any] | None = None
-        self.length, self.digest, self.pid = len(request.originals), request.origin, os.getpid()
+        self.length, self.digest, self.pid = len(request.originals), request.origin.digest, os.getpid()
         self.loop: AbstractEventLoop | None = None
         self.future: Future[Outcome]
         self.events: list[Event] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .. import _core
 from ..archive import Record
 from ..archive.redact import redact_record
 from ..counting.counter import scan
@@ -97,10 +96,8 @@ class Archived:
         request = self.request
         ledger = scan(made, request.settings.counter, request.ledger.provider)
         check(ledger, request.settings.rules)
-        parts = _core.parts_of(request.originals, made)
-        given = (len(request.originals), request.origin)
-        view = View(self.ref, *given, len(made), ledger.digest, parts, request.settings.strips)
-        return view, ledger.total
+        view = View.of(self.ref, request.originals, request.origin, made, ledger)
+        return replace(view, strips=request.settings.strips), ledger.total
 
 
 def archived(request: CompactionRequest, plan: Plan) -> Flow[Archived | str]:

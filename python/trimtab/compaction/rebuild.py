@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import _core
 from ..archive.recall import NAME as RECALL
 from ..counting.counter import scan
 from ..counting.tools import tool_names
@@ -72,7 +72,8 @@ def rebuilt(
             check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    result, parts = ledger.digest_until(len(made)), _core.parts_of(request.originals, made)
-    view = View(ref, len(request.originals), request.origin, len(made), result, parts, request.settings.strips)
+    view = None if policy.parity else View.of(ref, request.originals, request.origin, made, ledger)
+    if view is not None and request.settings.strips:
+        view = replace(view, strips=True)
     total = framed(ledger, messages, counter, request.system, request.tools)[0].total
-    return messages, total, marks(ledger, fillers), None if policy.parity else view
+    return messages, total, marks(ledger, fillers), view

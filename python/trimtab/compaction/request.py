@@ -56,7 +56,7 @@ class CompactionRequest:
         tools: tool definitions of the session's next call.
         unasked: why the summarizer is not asked; empty if it is.
         turn: number of tool batches since the last user message.
-        origin: digest of the given list.
+        origin: ledger of the given list.
         resumed: the given list with an earlier result in place of its beginning; None where none stands in.
         cleared: by row, the tokens of results that the provider's server leaves out of the prompt already: a plan for
             the server leaves them alone.
@@ -82,7 +82,7 @@ class CompactionRequest:
     tools: object
     unasked: str
     turn: int
-    origin: str
+    origin: Ledger
     resumed: tuple[Message, ...] | None = None
     cleared: Mapping[int, int] = field(default_factory=dict)
     uuid: str = field(default_factory=lambda: str(uuid4()))

@@ -11,6 +11,7 @@ from ..messages.usage import MOST
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from ..ledger.columns import Ledger
     from ..messages.types import Message
 
 Part: TypeAlias = list[int] | dict[str, Any]
@@ -20,7 +21,7 @@ the field of the blocks, "blocks": [position of a block or a new block]}``; or a
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A compaction's result, told by the list that it was made of.
+    """A compaction's result, told by the list that it was made of, without the end that is the same in both.
 
     Attributes:
         ref: of the compaction.
@@ -39,6 +40,28 @@ class View:
     result: str
     parts: list[Part]
     strips: bool = False
+
+    @classmethod
+    def of(
+        cls, ref: str, originals: Sequence[Message], origin: Ledger, made: Sequence[Message], ledger: Ledger
+    ) -> View:
+        """Return the view of a result.
+
+        Unchanged messages at its end are left out: a reminder at the end of each call, which the history does not have,
+        would otherwise end the result at once.
+
+        Args:
+            ref: of the compaction.
+            originals: the messages that it was made of.
+            origin: ledger of a list that begins with them.
+            made: the result.
+            ledger: of a list that begins with it.
+        """
+        parts, length, kept = _core.parts_of(originals, made), len(originals), len(made)
+        match parts:
+            case [*_, [int(start), int(stop)]] if start and stop == length:
+                parts, length, kept = parts[:-1], start, kept - (stop - start)
+        return cls(ref, length, origin.digest_until(length), kept, ledger.digest_until(kept), parts)
 
     def __post_init__(self) -> None:
         """Check the values, which may be those of a file.

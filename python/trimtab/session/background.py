@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
 from .._log import details, log, outline
 from .._mask import mask
 from ..compaction.effects import Commit, Start, Store, Wait
@@ -187,7 +186,7 @@ def _swapped(memory: Memory, job: Job, calls: tuple[ReadCall, ReadCall], size: S
             if view is not ready.view:  # what was cut, and what has lost its thinking, is restored too
                 request = memory.request(raw, trigger="auto").archivable()
                 stored, since = yield Store(request.stored, memory.settings.session)
-                kept = (part for part in view.parts if isinstance(part, list))
+                kept = [part for part in view.parts if isinstance(part, list)] + [[view.length, len(raw.ledger)]]
                 preserved = tuple(place for part in kept for place in range(*part))
                 record = replace(ready.record, preserved=preserved, view=stored_view(request, view))
                 ready = Commit(stored, record, since, view)
@@ -225,8 +224,8 @@ def _told_by(raw: ReadCall, base: ReadCall, view: View, found: Ledger, settings:
     new = without_thinking(made, found, view.made) if settings.strips else made
     if base is raw and len(new) == len(made) and all(map(is_, new, made)):
         return view
-    result, parts = scan(new, settings.new_counter(), found.provider).digest, _core.parts_of(plain, new)
-    return View(view.ref, len(plain), raw.ledger.digest, len(new), result, parts, settings.strips)
+    ledger = scan(new, settings.new_counter(), found.provider)
+    return replace(View.of(view.ref, plain, raw.ledger, new, ledger), strips=settings.strips)
 
 
 def _discarded(memory: Memory, reason: str) -> Flow[None]:

@@ -125,12 +125,12 @@ class ReadCall(Call):
 
     Attributes:
         ledger: of the messages, by the session's counter.
-        origin: digest of the caller's own transcript.
+        origin: ledger of the caller's own transcript.
         formed: whether objects in the messages had to be made plain to read them.
     """
 
     ledger: Ledger
-    origin: str
+    origin: Ledger
     formed: bool = False
 
 

@@ -47,7 +47,7 @@ def learn(memory: Memory, transcript: Transcript) -> None:
         messages = transcript.messages[: charged.before]
         extends = ledger is not None and len(ledger) <= len(messages)
         ledger = read_with(messages[len(ledger) :], ledger.extend) if ledger and extends else memory.scan(messages)
-        call = ReadCall(messages, transcript.system, transcript.tools, ledger=ledger, origin=ledger.digest)
+        call = ReadCall(messages, transcript.system, transcript.tools, ledger=ledger, origin=ledger)
         memory.sizes.size(memory.settings, call)
         memory.record(Usage(charged.prompt, charged.output, earlier=charged.earlier), past=True)
 

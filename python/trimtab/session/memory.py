@@ -211,7 +211,7 @@ class Memory:
         settings = self.settings
         ledger, formed = read_ledger(call.messages, settings.counter, settings.provider, settings.model.provider)
         parts = (call.messages, call.system, call.tools, call.given, call.view)
-        return ReadCall(*parts, ledger=ledger, origin=ledger.digest, formed=formed)
+        return ReadCall(*parts, ledger=ledger, origin=ledger, formed=formed)
 
     def resume(self, call: Call) -> ReadCall:
         """Return the call and its ledger, with the last result in place of the messages that it was made of.
@@ -414,8 +414,8 @@ class Memory:
 
     def _read_for(
         self, call: Call, taken: Sequence[AnyMessage], settings: Settings
-    ) -> tuple[InputMessages, Ledger, str, list[Message] | None]:
-        """Return the caller's messages, the ledger of those to compact, the digest of the first, and a result in place.
+    ) -> tuple[InputMessages, Ledger, Ledger, list[Message] | None]:
+        """Return the caller's messages, the ledgers of those to compact and of the first, and a result in place.
 
         Args:
             call: the call.
@@ -428,7 +428,7 @@ class Memory:
             if (resumed is None) == (call.view is None) and len(call.ledger) == len(resumed or taken):
                 return inputs, call.ledger, call.origin, resumed
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
-        origin = ledger.digest
+        origin = ledger
         resumed = None if call.view is None else call.view.apply(inputs.messages)
         if resumed is not None:
             ledger = scan(resumed, settings.counter, ledger.provider)

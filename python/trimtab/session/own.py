@@ -54,7 +54,7 @@ class OwnMessages:
             marks: marks of its notices and acknowledgements.
             view: of its compaction.
         """
-        self.last = (view.made, view.result, marks) if view else None
+        self.last = (view.made, view.result, marks) if view and view.made else None
         if ref is not None:
             self.refs[ref] = True
         self.results.append(marks)

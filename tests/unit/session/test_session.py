@@ -90,6 +90,21 @@ def test_an_overflow_compacts_the_list_that_was_sent_and_restores_the_one_that_w
     assert session.restore(fitted.compaction.ref or "") == messages
 
 
+def test_a_reminder_behind_the_history_costs_no_summary_a_call() -> None:
+    asked = []
+    with trimtab.Compactor(
+        MODEL, window=20_000, max_output=2_000, summarizer=lambda ask: asked.append(1) or "S."
+    ) as cm:
+        session, messages = cm.session("a"), [{"role": "user", "content": "go"}]
+        for n in range(120):
+            session.fit([*messages, {"role": "user", "content": f"It is {n} o'clock."}])
+            messages.append({"role": "assistant", "content": f"answer {n} " + "this and that " * 60})
+            messages.append({"role": "user", "content": f"go on {n}"})
+        assert 1 <= len(asked) <= 4
+        assert session.fit(messages).resumed_ref is not None
+        assert cm.session("a", session.state()).fit(messages).resumed_ref is not None
+
+
 @pytest.mark.parametrize("place", [0, 7, 60])
 def test_a_change_in_place_of_any_message_is_noticed(place: int) -> None:
     session, messages = made().session("a"), history()
