@@ -51,6 +51,7 @@ def mixed(cm: trimtab.Compactor, messages: list[MessageParam | Message]) -> None
     assert_type(cm.count(messages), int)
     assert_type(trimtab.count(messages, model="claude-sonnet-4-5"), int)
     assert_type(trimtab.validate(messages, provider="anthropic"), list[trimtab.Problem])
+    assert_type(trimtab.split(messages, keep_last=1), int | None)
 
 
 def refused(cm: trimtab.Compactor, text: str) -> None:

@@ -238,9 +238,9 @@ class Compactor:
         """Return a decorator that makes a function a listener of an event, in all sessions of this Compactor.
 
         The names are those of the classes in ``trimtab.events`` in lower case: ``compacted``, ``refused``,
-        ``fellback``, ``usageignored``, and ``step`` with its kinds. A coroutine function is awaited by ``afit``,
-        ``acompact`` and ``aoverflow``; the blocking methods are a ``TypeError`` then. A listener is told after the
-        fact: what it raises is logged, and changes nothing.
+        ``fellback``, ``backedoff``, ``usageignored``, ``servercompacted``, and ``step`` with its kinds. A coroutine
+        function is awaited by ``afit``, ``acompact`` and ``aoverflow``; the blocking methods are a ``TypeError`` then.
+        A listener is told after the fact: what it raises is logged, and changes nothing.
 
         Args:
             event: name of an event's class in lower case.

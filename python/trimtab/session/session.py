@@ -626,7 +626,7 @@ class Session:
         return self._memory.prune(messages)
 
     def restore(self, ref: str, *, any_session: bool = False) -> list[dict[str, Any]]:
-        """Return the whole original list of a compaction, equal to the original and identical as JSON.
+        """Return the whole original list of a compaction, identical as JSON: tuples in it come back as lists.
 
         For the ref in the notice of an output that ``ingest`` truncated: a list of one message with the whole output.
 
