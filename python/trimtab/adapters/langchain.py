@@ -13,6 +13,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
     ToolCallRequest,
 )
+from langchain.agents.structured_output import AutoStrategy, ToolStrategy
 from langchain_core.messages import RemoveMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -106,13 +107,16 @@ class CompactionMiddleware(Adapter, AgentMiddleware[CompactionState, Any, Any]):
         """Return the conversation of a thread; agents inside an agent have conversations of their own."""
         about = getattr(runtime, "execution_info", None)
         thread, place = getattr(about, "thread_id", None), getattr(about, "checkpoint_ns", "") or ""
+        kept = state.get("trimtab")
         if thread is not None and "|" in place:
-            thread = f"{thread} {opening(state['messages'])}"
-        return self.sessions.of(thread, state.get("trimtab"))
+            # A summary changes how the conversation begins: the name that it began with goes on.
+            name = str((kept or {}).get("session"))
+            thread = name if name.startswith(f"{thread} opening-") else f"{thread} {opening(state['messages'])}"
+        return self.sessions.of(thread, kept)
 
     def _beside(self, request: ModelRequest[Any]) -> dict[str, Any]:
         """Return the system text and the tools of a call."""
-        given = (*request.tools, *getattr(request.response_format, "schema_specs", ()))
+        given = (*request.tools, *_schemas(request.response_format))
         known, tools = self._tools
         if len(known) != len(given) or any(old is not new for old, new in zip(known, given, strict=True)):
             tools = [_tool(tool) for tool in given]
@@ -172,6 +176,13 @@ def _usage(message: Any) -> object:
 
 def _is_same(kept: Any, sent: Any) -> bool:
     return kept is sent or (kept.id is not None and kept == sent)
+
+
+def _schemas(form: Any) -> Sequence[Any]:
+    """Return the schemas of a structured answer: of tools, of the provider's own way, or of whichever is chosen."""
+    if isinstance(form, AutoStrategy):
+        return ToolStrategy(form.schema).schema_specs
+    return getattr(form, "schema_specs", None) or [spec for spec in [getattr(form, "schema_spec", None)] if spec]
 
 
 def _tool(tool: Any) -> Any:

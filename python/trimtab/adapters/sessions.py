@@ -254,10 +254,13 @@ async def _called(fit: Done, overflow: Done, send: Done, record: Done) -> Any:
 def refusal_in(error: BaseException) -> object:
     """Return what says that a prompt was too long: the error, one that caused it, or a text; None for another error."""
     causes: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in causes:
-        causes.append(cause)
-        cause = cause.__cause__ or cause.__context__
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        cause = waiting.pop(0)
+        if cause is not None and cause not in causes:
+            causes.append(cause)
+            waiting.append(cause.__cause__ or cause.__context__)
+            waiting += getattr(cause, "exceptions", ())  # of a group, such as that of all models of a fallback
     for each in causes:
         if is_overflow(each):
             return each

@@ -75,6 +75,12 @@ def test_a_frameworks_own_error_counts_as_a_refusal_whatever_its_text() -> None:
         sessions().of("a").overflow(RuntimeError("no"), MESSAGES)
 
 
+def test_a_refusal_inside_a_group_is_one() -> None:
+    """As of a fallback, all of whose models refused."""
+    group = ExceptionGroup("all models failed", [OSError("no"), RuntimeError("prompt is too long")])
+    assert sessions().of("a").overflow(group, MESSAGES).messages
+
+
 def test_a_conversation_is_found_by_its_id_or_by_its_state() -> None:
     known = sessions()
     first = known.of("a")
