@@ -14,7 +14,7 @@ from .._home import tables_folder
 from ..errors import MessageError
 from ..messages.frameworks import framework_of
 from ..messages.objects import Forms, InputMessages, plain, sendable
-from ..messages.request import listed_tools, texts_of
+from ..messages.request import texts_of
 from ..models.model import Model
 from ..templates.rendered import estimated_tools
 from .tools import spaced, tool_tokens
@@ -419,6 +419,23 @@ def _system_words(system: object) -> str:
         return "".join(texts_of(system))
     except ValueError:
         return "".join(map(_system_words, system)) if isinstance(system, list | tuple) else spaced(system)
+
+
+def listed_tools(tools: Any) -> Any:
+    """Return tool definitions as they are, an iterator or another iterable as a list: it can be read once.
+
+    Raises:
+        TypeError: a value cannot be a tool.
+    """
+    one_by_one = not isinstance(tools, str | bytes | Mapping | list | tuple) and not hasattr(tools, "model_dump")
+    if one_by_one and hasattr(type(tools), "__iter__"):
+        tools = list(tools)
+    of_list = isinstance(tools, list | tuple)
+    for index, tool in enumerate(tools) if of_list else [(0, tools)] if tools is not None else ():
+        if isinstance(tool, str | bytes | int | float | complex | None):
+            named = f"tools[{index}]" if of_list else "tools"
+            raise TypeError(f"{named} must be a tool definition, got {type(tool).__name__}")
+    return tools
 
 
 def _tools(counter: Counter, tools: object, choice: object = None) -> int:

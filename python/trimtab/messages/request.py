@@ -208,23 +208,6 @@ def texts_of(system: object) -> list[str]:
     return [block["text"] for block in _blocks(system)]
 
 
-def listed_tools(tools: Any) -> Any:
-    """Return tool definitions as they are, an iterator or another iterable as a list: it can be read once.
-
-    Raises:
-        TypeError: a value cannot be a tool.
-    """
-    one_by_one = not isinstance(tools, str | bytes | Mapping | list | tuple) and not hasattr(tools, "model_dump")
-    if one_by_one and hasattr(type(tools), "__iter__"):
-        tools = list(tools)
-    of_list = isinstance(tools, list | tuple)
-    for index, tool in enumerate(tools) if of_list else [(0, tools)] if tools is not None else ():
-        if isinstance(tool, str | bytes | int | float | complex | None):
-            named = f"tools[{index}]" if of_list else "tools"
-            raise TypeError(f"{named} must be a tool definition, got {type(tool).__name__}")
-    return tools
-
-
 def _joined(blocks: Iterable[Mapping[str, Any]]) -> str:
     return "\n\n".join(block["text"] for block in blocks)
 

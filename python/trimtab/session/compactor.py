@@ -41,12 +41,15 @@ def _counts(client: object) -> object:
     return getattr(getattr(client, "messages", None), "count_tokens", None) or getattr(inputs, "count", None)
 
 
-def _redacting(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
-    """Return the caller's ``redact``, which must return a text.
+def _redacting(redact: Callable[[str], str] | None, hook: object, clock: object) -> Callable[[str], str] | None:
+    """Return the caller's ``redact``, which must return a text; look at its other functions too.
 
     Raises:
-        TypeError: it is no plain function.
+        TypeError: one of them is no function, or must be plain and is not; names it.
     """
+    check_callable("clock", clock, plain=True)
+    if hook is not None:
+        check_callable("pre_compact", hook)
     if redact is None:
         return None
     from ..archive.redact import returning_text  # noqa: PLC0415 - loaded for those who redact
@@ -160,9 +163,6 @@ class Compactor:
     ) -> None:
         """Open, read and write nothing."""
         betas, listeners = (betas,) if isinstance(betas, str) else tuple(betas), tuple(listeners)
-        check_callable("clock", clock, plain=True)
-        if pre_compact is not None:
-            check_callable("pre_compact", pre_compact)
         self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
         knobs = {
             "trigger_share": trigger_share,
@@ -188,7 +188,7 @@ class Compactor:
             summarizer=name,
             session=self._new_name(),
             exclusive=False,
-            redact=_redacting(redact),
+            redact=_redacting(redact, pre_compact, clock),
             clock=clock,
             count_with=count_with,
         )

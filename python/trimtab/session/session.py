@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, T
 from ..compaction.effects import Long
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import check_span, target_of
-from ..counting.counter import framework_in, system_text
+from ..counting.counter import framework_in, listed_tools, system_text
 from ..hooks import by_caller
-from ..messages.request import SYSTEM_ROLES, begins_with, listed_tools
+from ..messages.request import SYSTEM_ROLES, begins_with
 from ..messages.usage import usage_in
 from ..planning.plan import given_plan
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
@@ -96,8 +96,7 @@ def _awaitable(
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
-    if tools is not None and type(tools) is not list:  # the tools of a list are looked at where they are counted
-        tools = listed_tools(tools)
+    tools = None if tools is None else listed_tools(tools)
     first: Any = messages[0] if isinstance(messages, list | tuple) and messages else None
     if system is None and type(first) is dict:
         return Call(messages, None, tools)
