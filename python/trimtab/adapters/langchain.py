@@ -180,9 +180,10 @@ def _is_same(kept: Any, sent: Any) -> bool:
 
 def _schemas(form: Any) -> Sequence[Any]:
     """Return the schemas of a structured answer: of tools, of the provider's own way, or of whichever is chosen."""
-    if isinstance(form, AutoStrategy):
-        return ToolStrategy(form.schema).schema_specs
-    return getattr(form, "schema_specs", None) or [spec for spec in [getattr(form, "schema_spec", None)] if spec]
+    form = ToolStrategy(form.schema) if isinstance(form, AutoStrategy) else form
+    specs: Sequence[Any] = getattr(form, "schema_specs", None) or ()
+    one: Any = getattr(form, "schema_spec", None)
+    return specs or ([one] if one else [])
 
 
 def _tool(tool: Any) -> Any:

@@ -57,10 +57,13 @@ class View:
             made: the result.
             ledger: of a list that begins with it.
         """
+        # A part in front may be of a message behind `start`, where one is in the list twice.
         parts, length, kept = _core.parts_of(originals, made), len(originals), len(made)
         match parts:
-            case [*_, [int(start), int(stop)]] if start and stop == length:
-                parts, length, kept = parts[:-1], start, kept - (stop - start)
+            case [*others, [int(start), int(stop)]] if start and stop == length:
+                ends = [part[1] if isinstance(part, list) else part.get("of", -1) + 1 for part in others]
+                if max(ends, default=0) <= start:
+                    parts, length, kept = others, start, kept - (stop - start)
         return cls(ref, length, origin.digest_until(length), kept, ledger.digest_until(kept), parts)
 
     def __post_init__(self) -> None:

@@ -58,6 +58,15 @@ def _redacting(redact: Callable[[str], str] | None, hook: object, clock: object)
     return returning_text(redact)
 
 
+def _awaited(called: dict[str, object], settings: Settings, count_with: object) -> dict[str, str]:
+    """Return the methods that cannot be called without ``await``, each with what has to be awaited in it."""
+    what = next((name for name, function in called.items() if is_async(function)), None)
+    awaits = dict.fromkeys(("fit", "compact", "overflow"), what) if what else {}
+    if settings.policy.counter is not None and settings.policy.counter.asks and is_async(_counts(count_with)):
+        awaits.setdefault("fit", "the counting client")
+    return awaits
+
+
 def _remade(options: dict[str, Any], listeners: list[tuple[str, Any]]) -> Compactor:
     """Return a Compactor with these arguments and listeners."""
     made = Compactor(**options)
@@ -193,10 +202,7 @@ class Compactor:
             count_with=count_with,
         )
         called = {"the summarizer": getattr(writer, "function", None), "the hook": pre_compact}
-        what = next((name for name, function in called.items() if is_async(function)), None)
-        self._awaits = dict.fromkeys(("fit", "compact", "overflow"), what) if what else {}
-        if settings.policy.counter is not None and settings.policy.counter.asks and is_async(_counts(count_with)):
-            self._awaits.setdefault("fit", "the counting client")
+        self._awaits = _awaited(called, settings, count_with)
         self._settings = settings
         self.model = settings.model_id
         self._archive, self._stated = Opener(archive), Stated()
