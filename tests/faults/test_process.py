@@ -274,7 +274,7 @@ def test_16_threads_get_the_results_of_one(shared, archive, tmp_path):
     one = tools()
     expected = used(*one)
     with ThreadPoolExecutor(16) as pool:
-        given = [one if shared else tools(n) for n in range(16)]
+        given = [one if shared else tools(n) for n in range(1, 17)]  # in one file each has refs of its own
         futures = [pool.submit(used, *given[n % 16]) for n in range(48)]
         assert [future.result(timeout=PATIENCE) for future in futures] == [expected] * 48
     for _, compactor in {id(pair): pair for pair in [*given, one]}.values():

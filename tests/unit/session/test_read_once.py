@@ -75,4 +75,4 @@ def test_a_list_that_has_grown_since_it_was_read_is_read_again() -> None:
     request = memory.request(read)
     assert len(read.ledger) == LENGTH
     assert len(request.ledger) == len(request.originals) == LENGTH + 2
-    assert request.origin == request.ledger.digest
+    assert request.origin.digest == request.ledger.digest
