@@ -96,8 +96,8 @@ class Archived:
         request = self.request
         ledger = scan(made, request.settings.counter, request.ledger.provider)
         check(ledger, request.settings.rules)
-        view = View.of(self.ref, request.originals, request.origin, made, ledger)
-        return replace(view, strips=request.settings.strips), ledger.total
+        given = (self.ref, request.originals, request.origin, made, ledger)
+        return View.of(*given, strips=request.settings.strips), ledger.total
 
 
 def archived(request: CompactionRequest, plan: Plan) -> Flow[Archived | str]:

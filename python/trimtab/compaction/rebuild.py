@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..archive.recall import NAME as RECALL
@@ -72,8 +71,7 @@ def rebuilt(
             check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    view = None if policy.parity else View.of(ref, request.originals, request.origin, made, ledger)
-    if view is not None and request.settings.strips:
-        view = replace(view, strips=True)
+    strips = request.settings.strips
+    view = None if policy.parity else View.of(ref, request.originals, request.origin, made, ledger, strips=strips)
     total = framed(ledger, messages, counter, request.system, request.tools)[0].total
     return messages, total, marks(ledger, fillers), view

@@ -43,7 +43,14 @@ class View:
 
     @classmethod
     def of(
-        cls, ref: str, originals: Sequence[Message], origin: Ledger, made: Sequence[Message], ledger: Ledger
+        cls,
+        ref: str,
+        originals: Sequence[Message],
+        origin: Ledger,
+        made: Sequence[Message],
+        ledger: Ledger,
+        *,
+        strips: bool,
     ) -> View:
         """Return the view of a result.
 
@@ -56,6 +63,7 @@ class View:
             origin: ledger of a list that begins with them.
             made: the result.
             ledger: of a list that begins with it.
+            strips: whether thinking that the edits broke was taken out.
         """
         # A part in front may be of a message behind `start`, where one is in the list twice.
         parts, length, kept = _core.parts_of(originals, made), len(originals), len(made)
@@ -64,7 +72,7 @@ class View:
                 ends = [part[1] if isinstance(part, list) else part.get("of", -1) + 1 for part in others]
                 if max(ends, default=0) <= start:
                     parts, length, kept = others, start, kept - (stop - start)
-        return cls(ref, length, origin.digest_until(length), kept, ledger.digest_until(kept), parts)
+        return cls(ref, length, origin.digest_until(length), kept, ledger.digest_until(kept), parts, strips)
 
     def __post_init__(self) -> None:
         """Check the values, which may be those of a file.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from .. import _core
@@ -422,25 +423,32 @@ def _system_words(system: object) -> str:
 
 
 def listed_tools(tools: Any) -> Any:
-    """Return tool definitions as they are, an iterator or another iterable as a list: it can be read once.
+    """Return tool definitions as they are, an iterator or another iterable as a list: it can be read once."""
+    if isinstance(tools, list | tuple | Mapping | str | bytes) or hasattr(tools, "model_dump"):
+        return tools
+    return list(tools) if hasattr(type(tools), "__iter__") else tools
+
+
+def check_tools(tools: object) -> None:
+    """Reject what cannot be a tool.
 
     Raises:
-        TypeError: a value cannot be a tool.
+        TypeError: names the value.
     """
-    one_by_one = not isinstance(tools, str | bytes | Mapping | list | tuple) and not hasattr(tools, "model_dump")
-    if one_by_one and hasattr(type(tools), "__iter__"):
-        tools = list(tools)
-    of_list = isinstance(tools, list | tuple)
-    for index, tool in enumerate(tools) if of_list else [(0, tools)] if tools is not None else ():
-        if isinstance(tool, str | bytes | int | float | complex | None):
-            named = f"tools[{index}]" if of_list else "tools"
+    is_list = isinstance(tools, list | tuple)
+    for index, tool in enumerate(cast("Sequence[object]", tools) if is_list else (tools,)):
+        if isinstance(tool, _NO_TOOL):
+            named = f"tools[{index}]" if is_list else "tools"
             raise TypeError(f"{named} must be a tool definition, got {type(tool).__name__}")
-    return tools
+
+
+_NO_TOOL = (str, bytes, int, float, complex, NoneType)
 
 
 def _tools(counter: Counter, tools: object, choice: object = None) -> int:
     if not tools:
         return 0
+    check_tools(tools)
     if counter.template is not None:
         return estimated_tools(counter.template, counter, json.dumps(tools, default=sendable))
     return tool_tokens(
@@ -493,6 +501,8 @@ def count(
         2
     """
     counter, tools = Counter.for_model(model), listed_tools(tools)
+    if tools is not None:
+        check_tools(tools)
     if isinstance(messages, str):
         return counter.count(messages)
     if counter.template is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._repr import short
-from .counter import Counter, sendable_all
+from .counter import Counter, check_tools, sendable_all
 from .tools import definitions_of
 
 
@@ -83,6 +83,8 @@ class Estimate:
             tools: definitions in any provider's shape, as dicts or as objects of an SDK.
             context: the context block.
         """
+        if tools:
+            check_tools(tools)
         counter, known = self.counter(), definitions_of(sendable_all(tools)) if tools else []
         return sum(counter.count(_tool_text(tool)) for tool in known) + (counter.count(context) if context else 0)
 

@@ -225,7 +225,7 @@ def _told_by(raw: ReadCall, base: ReadCall, view: View, found: Ledger, settings:
     if base is raw and len(new) == len(made) and all(map(is_, new, made)):
         return view
     ledger = scan(new, settings.new_counter(), found.provider)
-    return replace(View.of(view.ref, plain, raw.ledger, new, ledger), strips=settings.strips)
+    return View.of(view.ref, plain, raw.ledger, new, ledger, strips=settings.strips)
 
 
 def _discarded(memory: Memory, reason: str) -> Flow[None]:

@@ -96,7 +96,8 @@ def _awaitable(
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
-    tools = None if tools is None else listed_tools(tools)
+    if tools is not None and type(tools) is not list:  # else nothing to do, at each turn; what counts them checks them
+        tools = listed_tools(tools)
     first: Any = messages[0] if isinstance(messages, list | tuple) and messages else None
     if system is None and type(first) is dict:
         return Call(messages, None, tools)

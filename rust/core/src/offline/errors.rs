@@ -6,7 +6,7 @@ use trimtab_tokens::cancel::poll_now;
 
 use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
-use super::looks::looks;
+use super::looks::{QUOTED, looks};
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
 use super::pattern::{length, pattern, strip};
@@ -16,7 +16,6 @@ use super::words::{Map, Set};
 
 pattern!(VIEWS = r"(?i)^(?:read|view|cat|grep|glob|ls|search|fetch|open)");
 pattern!(COUNTED = r"^[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b");
-pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(pub DIGITS = r"\d+");
 
 /// Suffix of an error whose command or edit succeeded later.

@@ -1,9 +1,8 @@
 //! Why the exit code that a result states is not that of its command.
 
-use super::looks::looks;
+use super::looks::{QUOTED, looks};
 use super::pattern::{head, pattern, strip};
 
-pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(KEPT = r"pipefail|PIPESTATUS|<<");
 pattern!(SHOWN = r"\$\?");
 pattern!(IF = r"(?:^|[;\n]\s*)if (?:! ?)?[^\[! ]");

@@ -9,7 +9,7 @@ pattern!(
     r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)",
     r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b|^\s*sed ''(?: |$)",
 );
-pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
+pattern!(pub QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(BETWEEN = r"&&|\|\|?|;|\n");
 
 /// Whether a command only reads.

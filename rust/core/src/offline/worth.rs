@@ -245,14 +245,15 @@ impl Said {
             let number = RULE.number(text, usize::MAX);
             number > 0 && number > TELLS.number(text, usize::MAX)
         };
-        let elsewhere = || ELSEWHERE.is_match(&GUESSED.replaced(text, "·"));
+        let elsewhere = || ELSEWHERE.is_match(text) && ELSEWHERE.is_match(&GUESSED.replaced(text, "·"));
         let rule =
             !question && !REPORTED.is_match(text) && (rules() || WHERE.is_match(text) || elsewhere() || forbids(text));
+        let back = BACK.is_match(rest);
         let mut one = Self {
             rule,
             choice: CHOICE.is_match(rest),
-            back: BACK.is_match(rest),
-            plainly_back: PLAINLY_BACK.is_match(rest),
+            back,
+            plainly_back: back && PLAINLY_BACK.is_match(rest),
             question,
             tells: DOES.groups(rest).is_some_and(|who| !STARTING.contains(who.text(1))),
             asks: ASKS.is_match(rest),
