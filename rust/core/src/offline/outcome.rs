@@ -116,7 +116,10 @@ impl Part {
             let code = exit_code(&self.codes, &text);
             let is_sure = self.hidden.is_none() && (self.is_error == Some(false) || code.is_some());
             // Several suites may have run: the last one's totals say nothing of the others.
-            if let Some(failing) = failing_in(&text[..end]).filter(|_| tests_fail == Some(false) && !is_sure) {
+            if tests_fail == Some(false)
+                && !is_sure
+                && let Some(failing) = failing_in(&text[..end])
+            {
                 tests = tests.map(|last| format!("{failing}; {last}"));
                 tests_fail = Some(true);
             }

@@ -216,7 +216,7 @@ pub fn answers(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line
         poll_now();
         // A page or a program may write that the user said so: by a tool that asks, and in a refusal, nobody else speaks.
         let name = calls.get(part.id.as_str()).map_or("", |call| call.name.as_str());
-        let reason = REFUSED.find(head(&part.text, 2_000)).filter(|_| part.is_refused()).map(|found| found.end);
+        let reason = part.is_refused().then(|| REFUSED.find(head(&part.text, 2_000))).flatten().map(|found| found.end);
         let approved = || PLANNED.is_match(name) && ANSWERED.is_match(head(&part.text, 200));
         if reason.is_some() || ASKING.is_match(name) || approved() {
             let text = clean(&part.text[reason.unwrap_or_default()..], LONGEST);
