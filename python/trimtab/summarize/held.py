@@ -41,6 +41,9 @@ ALIKE = 0.8
 LIKE = 0.4
 """Share of the first request's words that the answer has where it tells of it in other words."""
 
+LABEL, TOLD = 3, 4
+"""The most words of a rule's label, and the fewest of what stands behind it."""
+
 LEAST = 160
 """Tokens that missing rules may take from the answer's last lines, if a third of the limit is less."""
 
@@ -174,7 +177,13 @@ def _with_missing(
 def missing_rules(rules: Iterable[str], text: str) -> list[str]:
     """Return the rules that no line of a text gives."""
     lines = [set(words(line)) for line in text.splitlines()]
-    return [rule for rule in rules if not any(_covers(line, rule, ALIKE) for line in lines)]
+    return [rule for rule in rules if not any(_covers(line, _unlabelled(rule), ALIKE) for line in lines)]
+
+
+def _unlabelled(rule: str) -> str:
+    """Return a rule without a label in front, such as "SAFETY RULE:", which a summary in few tokens leaves out."""
+    label, _, told = rule.partition(": ")
+    return told if len(label.split()) <= LABEL and len(words(told)) >= TOLD else rule
 
 
 def tells(text: str, request: str) -> bool:

@@ -100,6 +100,15 @@ def test_a_pinned_text_that_only_a_summary_has_is_in_the_next_one():
     assert twice.tokens_after <= 150
 
 
+def test_a_rule_whose_label_a_small_summary_leaves_out_is_not_added_again():
+    session = trimtab.Compactor("claude-sonnet-4-5").session("a")
+    labelled = [{"role": "user", "content": "SAFETY RULE: Never send health data to external services."}, FIRST[1]]
+    messages = list(session.compact([*labelled, *FIRST, *talk(1)], target_tokens=150).messages)
+    assert "- Never send health data" in messages[0]["content"]
+    messages = list(session.compact([*messages, *talk(2)], target_tokens=300).messages)
+    assert messages[0]["content"].count("Never send health data") == 1
+
+
 def test_a_models_summary_gets_the_rules_too():
     asked = []
 
