@@ -28,9 +28,11 @@ class Archive(ABC):
 
     Attributes:
         durable: whether it outlives its process, so that ``recognize`` knows every compaction of its sessions.
+        remote: whether its answers come over a network: ``afit`` of a named session asks it in a thread.
     """
 
     durable: bool = False
+    remote: bool = False
 
     @abstractmethod
     def store(self, messages: Sequence[Message], session: str) -> Stored:

@@ -85,6 +85,11 @@ class Opener:
                 self.opened = open_archive(self.where)
             return self.opened
 
+    @property
+    def waits(self) -> bool:
+        """Whether a first question may take long: it opens the archive, or goes over a network."""
+        return self.where != "memory" if self.opened is None else self.opened.remote
+
     def known(self) -> Archive | None:
         """Return the archive, opened; None for one in memory that nobody has opened: it holds nothing.
 

@@ -56,6 +56,7 @@ class PostgresArchive(SqlArchive):
     """
 
     dialect = DIALECT
+    remote = True
 
     def __init__(self, url: str, *, schema: str = "trimtab", max_connections: int = 8) -> None:
         """Connect, and create or upgrade the schema.

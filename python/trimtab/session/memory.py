@@ -193,6 +193,11 @@ class Memory:
         settings = self.settings
         return scan(messages, settings.counter, settings.provider, settings.model.provider)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a call begins with questions to an archive for which no event loop should wait."""
+        return self.settings.exclusive and self.handler.archive.waits
+
     def archived(self) -> Archive | None:
         """Return the archive, opened; None where it holds nothing of this session yet.
 

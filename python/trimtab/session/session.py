@@ -77,8 +77,9 @@ def _awaitable(
         started = flow(self, *args, **options)
         begin = partial(next, started)
         known = self._memory.verified.length
+        takes_long = self._memory.waits or any(is_long(each, known) for each in args)
         try:
-            effect, error = await in_thread(begin) if any(is_long(each, known) for each in args) else outcome(begin)
+            effect, error = await in_thread(begin) if takes_long else outcome(begin)
         except BaseException:  # cancelled: whoever keeps the exception must not keep the session locked
             started.close()
             raise

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -118,6 +121,44 @@ def test_a_named_session_finds_its_pins_again(tmp_path: Path) -> None:
         again, other = shared.session("s"), shared.session()
         assert 4 in again.plan(talk(), target_share=0.3).zone().keep
         assert 4 not in other.plan(talk(), target_share=0.3).zone().keep
+
+
+def test_afit_of_a_named_session_asks_a_remote_archive_in_a_thread() -> None:
+    asked = []
+
+    class Remote(SqliteArchive):
+        remote = True
+
+        def view(self, session: str) -> dict | None:
+            asked.append(threading.current_thread())
+            return super().view(session)
+
+        def stands(self, ref: str, session: str) -> bool:
+            asked.append(threading.current_thread())
+            return super().stands(ref, session)
+
+    async def twice() -> None:
+        session = trimtab.Compactor(MODEL, archive=Remote(":memory:")).session("s")
+        await session.acompact(talk(), target_share=0.3)
+        assert (await session.afit(talk())).messages != talk()
+        assert (await trimtab.Compactor(MODEL, archive=session.archive).session("s").afit(talk())).messages != talk()
+
+    asyncio.run(twice())
+    assert len(asked) >= 2
+    assert threading.main_thread() not in asked
+
+
+def test_afit_opens_an_archive_in_a_thread(tmp_path: Path) -> None:
+    opened_by, url = [], f"sqlite:///{tmp_path / 'a.db'}"
+
+    def hook(event: str, args: tuple) -> None:  # it can never be removed: it listens to this file alone
+        if event == "sqlite3.connect" and str(tmp_path) in repr(args):
+            opened_by.append(threading.current_thread())
+
+    sys.addaudithook(hook)
+    asyncio.run(trimtab.Compactor(MODEL, archive=url).session("s").afit(talk()))
+    assert opened_by
+    assert threading.main_thread() not in opened_by
 
 
 def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_path: Path) -> None:
