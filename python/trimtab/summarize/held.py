@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import _core
+from ..messages.envelope import BRIEF_BELOW
 from .languages import HEADINGS, NAMES, is_both, language
 from .sections import from_json
 from .text import clean, words
@@ -194,7 +195,12 @@ def tells(text: str, request: str) -> bool:
 def with_rules(
     text: str, rules: Iterable[str], titles: tuple[str, ...], limit: int, count: Callable[[str], int]
 ) -> tuple[str, list[str], list[str]]:
-    """Return the text with rules as far as a share of the limit allows, these, and which last lines left for them."""
+    """Return the text with rules as far as a share of the limit allows, these, and which last lines left for them.
+
+    A summary in few tokens that is a list of bullets gets no heading for them.
+    """
+    if limit < BRIEF_BELOW and all(line.startswith("- ") for line in text.splitlines()):
+        titles = ()
     most = min(max(LEAST, limit // 3), limit // 2)
     added: list[str] = []
     for rule in rules:
@@ -238,6 +244,8 @@ def _inserted(text: str, at: int, titles: tuple[str, ...], lines: list[str]) -> 
             head = "".join(parts[:end]).rstrip()
             behind = "".join(["\n", *parts[end:]]) if end < len(parts) else ""
             return f"{head}\n{bullets}{behind}".strip()
+    if not titles:
+        return f"{bullets}{text}".strip()
     section = f"## {titles[at]}\n{bullets}"
     return f"{section}\n{text}".strip() if at == 0 else f"{text}\n\n{section}".strip()
 

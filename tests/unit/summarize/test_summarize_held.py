@@ -23,7 +23,7 @@ from trimtab.policies import POLICIES
 from trimtab.summarize import Answer, Anthropic, Ask, Facts, Limits, OpenAI, facts, render, turn
 from trimtab.summarize.attempts import attempts
 from trimtab.summarize.chunks import chunks
-from trimtab.summarize.held import foreign, held, lacks, own
+from trimtab.summarize.held import foreign, held, lacks, own, titles_of, with_rules
 from trimtab.summarize.languages import HEADINGS, language
 from trimtab.summarize.sections import AGENT, CHAT, from_json, schema, task
 from trimtab.summarize.units import joined, units
@@ -143,6 +143,18 @@ def test_missing_rules_are_added_word_by_word_before_everything() -> None:
     assert any(RULE in added for added in answer.added)
     again = held(Answer(answer.text), ask())
     assert (again.text, again.added) == (answer.text, ()), "idempotent"
+
+
+def test_missing_rules_get_no_heading_in_a_short_list_of_bullets() -> None:
+    def written(text: str, limit: int = 390) -> str:
+        return with_rules(text, [RULE], titles_of(None), limit, len)[0]
+
+    assert (
+        written("- The cap is 512 rows.\n- It is in main.py.")
+        == f"- {RULE}\n- The cap is 512 rows.\n- It is in main.py."
+    )
+    assert written("- The cap is 512 rows.", limit=2_000).startswith("## Rules\n- ")
+    assert written("The cap is 512 rows.\n- It is in main.py.").startswith("## Rules\n- ")
 
 
 def test_a_rule_that_an_earlier_summary_has_is_kept_in_each_round() -> None:
