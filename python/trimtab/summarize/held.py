@@ -206,19 +206,26 @@ def with_rules(
     for rule in rules:
         if count("\n".join(f"- {one}" for one in [*added, rule])) <= most:
             added.append(rule)
-    if not added:
-        return text, [], []
     out: list[str] = []
     left = units(text)
-    while count(longer := _inserted(joined(left), 0, titles, added)) > limit and (last := _last(left)) is not None:
-        out.append(f"{clean(left.pop(last).text)} [in place of it: rules]")
-    return (longer, added, out) if count(longer) <= limit else (text, [], [])
+    while added and count(longer := _inserted(joined(left), 0, titles, added)) > limit:
+        if (last := _last(left)) is None:
+            added.pop()
+        else:
+            out.append(f"{clean(left.pop(last).text)} [in place of it: rules]")
+    return (longer, added, out) if added else (text, [], [])
 
 
 def _last(left: list[Unit]) -> int | None:
-    """Return the position of the last unit with content; None if it is the only one."""
+    """Return the position of the last unit with content that is no rule itself; None if there is no other unit."""
     found = [at for at, unit in enumerate(left) if unit.kind in {"bullet", "sentence", "code"}]
-    return found[-1] if len(found) > 1 else None
+    return next((at for at in reversed(found) if not _rules_in(left[at].text)), None) if len(found) > 1 else None
+
+
+def _rules_in(text: str) -> list[str]:
+    """Return the rules that a text of the user gives."""
+    rules: list[str] = _core.facts(([{"role": "user", "content": clean(text)}], ()), "")[0]
+    return rules
 
 
 def _facts_missing(text: str, facts: Facts, titles: tuple[str, ...]) -> Iterator[tuple[int, str]]:

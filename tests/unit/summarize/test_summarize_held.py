@@ -157,6 +157,17 @@ def test_missing_rules_get_no_heading_in_a_short_list_of_bullets() -> None:
     assert written("The cap is 512 rows.\n- It is in main.py.").startswith("## Rules\n- ")
 
 
+def test_no_rule_leaves_for_another_rule() -> None:
+    first, second = "- Never touch the billing tables.", "- Always run the linter first."
+    missing = ["Never push to main without asking."]
+    full = f"{first}\n{second}"
+    assert with_rules(full, missing, titles_of(None), len(full) + 10, len) == (full, [], [])
+    other = f"{first}\n- The cap is 512 rows, not 256.\n{second}"
+    text, added, out = with_rules(other, missing, titles_of(None), len(other) + 10, len)
+    assert text == f"- {missing[0]}\n{first}\n{second}"
+    assert (added, out) == (missing, ["- The cap is 512 rows, not 256. [in place of it: rules]"])
+
+
 def test_a_rule_that_an_earlier_summary_has_is_kept_in_each_round() -> None:
     previous = f"## Rules\n- {RULE}\n- tabs, no spaces\n\n## Facts\n- nothing"
     found = facts(ask(said("user", "go on"), said("assistant", "I go on"), previous=previous, facts=None))
