@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -291,6 +293,38 @@ def test_lists_of_structs_are_messages_without_the_fields_that_are_null(kind: pa
         [],
         ["tool_use_without_result"],
     ]
+
+
+def structs(**columns: pa.Array) -> pa.Array:
+    """Sessions of one message each, whose fields are the columns."""
+    of = pa.StructArray.from_arrays([*columns.values()], [*columns])
+    return pa.ListArray.from_arrays(pa.array(range(len(of) + 1), pa.int32()), of)
+
+
+@pytest.mark.parametrize("row", [0, 70])
+def test_a_string_that_is_not_utf8_is_the_fault_of_its_row(row: int) -> None:
+    texts, ends = b"a" * row + b"\xff" + b"a" * (79 - row), pa.array(range(81), pa.int32()).buffers()[1]
+    said = pa.Array.from_buffers(pa.string(), 80, [None, ends, pa.py_buffer(texts)])
+    found = rows_of(arrow.count(structs(role=pa.array(["user"] * 80), content=said), model=CLAUDE))
+    assert [number for number, one in enumerate(found) if "error" in one] == [row]
+    assert found[row]["error"].startswith("a string in it is not UTF-8: ")
+
+
+def test_times_and_decimal_numbers_of_messages_are_texts() -> None:
+    at = datetime(2023, 4, 9, 0, 2, 53, tzinfo=UTC)
+    more = {"at": pa.array([at, at]), "day": pa.array([19_456, 2**31 - 1], pa.int32()).cast(pa.date32())}
+    column = structs(
+        role=pa.array(["user"] * 2), content=pa.array(["a"] * 2), cost=pa.array([Decimal("1.50")] * 2), **more
+    )
+    first, second = rows_of(arrow.repair(column, model=GPT))
+    message = {"role": "user", "content": "a", "cost": "1.50", "at": "2023-04-09T00:02:53Z", "day": "2023-04-09"}
+    assert json.loads(first["repaired"]) == [message]
+    assert second["error"].startswith("cannot be read: ")  # no calendar has that day
+
+
+@pytest.mark.parametrize("verb", [arrow.count, arrow.validate, arrow.repair, arrow.compact])
+def test_a_column_of_nulls_alone_is_rows_of_nulls(verb: Any) -> None:
+    assert rows_of(verb(pa.nulls(3))) == [{}, {}, {}]
 
 
 def test_validate_equals_a_loop() -> None:

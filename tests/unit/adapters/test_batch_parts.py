@@ -228,6 +228,17 @@ def test_a_damaged_table_loses_the_rows_behind_the_damage_and_says_so() -> None:
     assert (done.bad, len(rows("out", "quarantine"))) == (101, 101)
 
 
+def test_a_bad_byte_in_a_table_of_messages_is_one_bad_row() -> None:
+    said = [[{"role": "user", "content": f"word {number}"}] for number in range(100)]
+    pq.write_table(pa.table({"said": said}), "in.parquet", compression="none", use_dictionary=False)
+    write("in.parquet", Path("in.parquet").read_bytes().replace(b"word 42", b"word \xff2"))
+    done = run("count", ["in.parquet"], "out", model=CLAUDE)
+    assert (done.rows, done.bad) == (100, 1)
+    (place,) = rows("out", "quarantine")
+    assert (place["row"], place["reason"][:27]) == (42, "a string in it is not UTF-8")
+    assert rows("out")[42]["tokens"] is None
+
+
 def test_places_of_a_damaged_session_are_in_quarantine() -> None:
     lines = trimtab.formats.EXAMPLE.read_bytes().splitlines(keepends=True)
     lines.insert(3, b"cut off {\n")

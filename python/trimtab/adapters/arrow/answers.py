@@ -97,6 +97,8 @@ def answered(rows: Rows, columns: Columns, work: Callable[[Any], dict[str, Any]]
 def _answer(value: Any, work: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer about a row, or why there is none."""
     try:
+        if isinstance(value, ValueError):
+            raise value  # noqa: TRY301
         return work(value)
     except MemoryError:
         raise  # no fault of this row

@@ -122,7 +122,8 @@ def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
             for chunk in file.iter_batches(min(max(at_once, 1), AT_ONCE), row_groups=[unit.start], columns=named):
                 rows = Rows.of(pa.record_batch(chunk), column)
                 for value in (value for part in rows.chunks for value in values(part)):
-                    yield InputRow(unit.path, row, None, None, value)
+                    why = str(value) if isinstance(value, ValueError) else None
+                    yield InputRow(unit.path, row, None, None, None if why else value, why)
                     row += 1
         if row != unit.row + unit.end:
             raise ValueError("the file has changed since the job began")  # noqa: TRY301
