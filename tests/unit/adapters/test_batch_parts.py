@@ -596,6 +596,13 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_done(tmp_path: Path, m
     assert said == {"part": 2, "error": [10, "a worker ended 2 times before its part was done (exit code 1)", "a.json"]}
 
 
+def test_a_worker_imports_nothing_from_the_folder_it_is_started_in() -> None:
+    write("queue.py", b"raise SystemExit('this file was run')")
+    with Workers(Task("count", "out", "work", None, CLAUDE, None), 1)._started() as worker:
+        assert worker.communicate(timeout=60) == (b"", None)
+    assert worker.returncode == 0
+
+
 def test_what_stands_in_front_of_sessions_does_not_hide_them() -> None:
     for number, front in enumerate([b"0\nnull\n", b"garbage\n" * 40, b'{"meta": 1}\n', b"\n\n"]):
         name = write(f"{number}.jsonl", front + CHAT + b"\n" + CHAT + b"\n")
