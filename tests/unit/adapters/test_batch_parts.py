@@ -533,6 +533,49 @@ def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pyt
     assert done.bad == len(rows("out", "quarantine")) == 4
 
 
+def test_what_cannot_be_looked_at_is_a_bad_row_and_no_end_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("in/a.json", "in/b.json", "in/closed/c.json", "in/closed/d.json"):
+        write(name, CHAT)
+    Path("in/nothing.json").symlink_to("x" * 300)
+    scan, stat = os.scandir, os.stat
+
+    def scandir(path: Any) -> Any:
+        if str(path) == "in/closed":
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    def gone(path: Any, **options: Any) -> os.stat_result:
+        if str(path) == "in/b.json" and not isinstance(path, Path):  # it goes when its name is known
+            Path("in/b.json").unlink(missing_ok=True)
+        if str(path).startswith("in/closed/"):
+            raise PermissionError(13, "Permission denied", path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(os, "stat", gone)
+    done = run("count", ["in"], "out", model=CLAUDE)
+    assert [(row["path"], row["error"] is None) for row in rows("out")] == [
+        ("in/a.json", True),
+        ("in/b.json", False),
+        ("in/closed", False),
+    ]
+    assert done.bad == len(rows("out", "quarantine")) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that opens, and cannot be read")
+@pytest.mark.parametrize("column", [None, "said"])
+def test_lines_that_cannot_be_read_when_a_job_begins_are_a_bad_row(column: str | None) -> None:
+    write("a.jsonl", json.dumps({"said": SAID} if column else SAID).encode() + b"\n")
+    Path("b.jsonl").symlink_to("/proc/self/mem")
+    Path("c.jsonl").mkdir()
+    assert run("count", ["a.jsonl", "b.jsonl"], "out", column=column, model=CLAUDE).rows == 2
+    good, bad = rows("out")
+    assert (good["error"], bad["path"], bad["row"]) == (None, "b.jsonl", 0)
+    assert bad["error"] == "cannot be read: input/output error"
+    (unit,) = inputs.units_of("c.jsonl", "said", 100, texts=False)
+    assert [row.error for row in rows_of(unit, "said")] == ["cannot be read: is a directory"]
+
+
 def test_a_line_that_cannot_be_read_has_its_own_number(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"\n".join([CHAT] * 3)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from errno import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR
 from itertools import islice
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import MessageError
@@ -30,6 +32,9 @@ SMALL = 16 << 20
 
 BLOCK = 1 << 20
 """Bytes that are read at once."""
+
+NOTHING = (ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG)
+"""Errors of a link to nothing."""
 
 LISTS = ("messages", "contents", "input")
 """Fields of a request that hold its messages."""
@@ -59,7 +64,8 @@ class FileSlice(NamedTuple):
 def files_in(inputs: Iterable[str], without: Path) -> list[str]:
     """Return the files of the inputs, each once: files as they are named, those of a folder by name.
 
-    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and jobs' outputs.
+    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and jobs' outputs. A
+    folder in it that cannot be listed stands for its files: its row says why they are missing.
 
     Raises:
         MessageError: there is no such file or folder, or no file in one.
@@ -77,16 +83,29 @@ def files_in(inputs: Iterable[str], without: Path) -> list[str]:
 
 
 def _walk(folder: Path, without: Path) -> Iterator[str]:
-    for at, folders, files in os.walk(folder):
+    closed: list[str] = []
+    for at, folders, files in os.walk(folder, onerror=lambda error: closed.append(str(error.filename))):
         inner = (Path(at, name) for name in folders if not name.startswith("."))
         folders[:] = sorted(path.name for path in inner if path.resolve() != without and not _is_output(path))
         found = (Path(at, name) for name in sorted(files) if not name.startswith("."))
-        yield from (str(path) for path in found if path.is_file())  # a pipe would never end
+        yield from (str(path) for path in found if _is_file(path))  # a pipe would never end
+    yield from closed
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path is a file, or one that may be and is out of reach: the worker says so."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        return error.errno not in NOTHING
 
 
 def _is_output(folder: Path) -> bool:
-    """Return whether a folder has the tables of a job."""
-    return (folder / JOB).is_file() and any((folder / table).is_dir() for table in ("sessions", "texts"))
+    """Return whether a folder has the tables of a job; what cannot be looked at has none."""
+    try:
+        return (folder / JOB).is_file() and any((folder / table).is_dir() for table in ("sessions", "texts"))
+    except OSError:
+        return False
 
 
 def shown(path: str) -> str:
@@ -196,16 +215,20 @@ def _value(line: bytes, names: list[bytes]) -> list[Any]:
 
 
 def _lines(path: str, size: int) -> Iterator[FileSlice]:
-    """Yield a file's lines in units that end with a line."""
-    with Path(path).open("rb") as file:  # not mapped into memory: its pages would count as this process's
-        start = row = 0
-        while True:
-            length, ends, last = 0, 0, b"\n"
-            while length < size and (last := file.read(min(size - length, BLOCK))):
-                length, ends = length + len(last), ends + last.count(b"\n")
-            while last and not last.endswith(b"\n") and (last := file.readline(BLOCK)):
-                length, ends = length + len(last), ends + last.count(b"\n")
-            if not length:
-                return
-            yield FileSlice(path, "lines", row, start, start + length, length)
-            start, row = start + length, row + ends
+    """Yield a file's lines in units that end with a line; what cannot be read is one, of which the worker says why."""
+    start = row = 0
+    try:
+        with Path(path).open("rb") as file:  # not mapped into memory: its pages would count as this process's
+            while True:
+                length, ends, last = 0, 0, b"\n"
+                while length < size and (last := file.read(min(size - length, BLOCK))):
+                    length, ends = length + len(last), ends + last.count(b"\n")
+                while last and not last.endswith(b"\n") and (last := file.readline(BLOCK)):
+                    length, ends = length + len(last), ends + last.count(b"\n")
+                if not length:
+                    return
+                yield FileSlice(path, "lines", row, start, start + length, length)
+                start, row = start + length, row + ends
+    except OSError:
+        end = max(_size(path), start + 1)
+        yield FileSlice(path, "lines", row, start, end, end - start)

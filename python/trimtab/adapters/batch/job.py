@@ -48,7 +48,11 @@ class JobFolder:
         """
         digest, number, size = sha256(), 0, 0
         for number, name in enumerate(files, 1):  # noqa: B007 - the last is their number
-            found = os.stat(name)  # noqa: PTH116 - a million files
+            try:
+                found = os.stat(name)  # noqa: PTH116 - a million files
+            except OSError:  # it is gone, or out of reach: its row says so
+                digest.update(f"{name}\0\n".encode("utf-8", "surrogateescape"))
+                continue
             size += found.st_size
             digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
         inputs = {"files": number, "bytes": size, "sha256": digest.hexdigest()}
