@@ -10,6 +10,7 @@ import json
 import os
 import random
 import subprocess
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ import trimtab
 from support.batch_here import query, without_engine
 from support.command import run as command
 from support.format_cases import LINES, WHOLES
-from support.models import CLAUDE
+from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, transcript
 from trimtab.adapters.batch import Done, inputs, run, tables, work
 from trimtab.adapters.batch import run as job
@@ -417,6 +418,21 @@ def test_two_runs_of_a_job_do_not_meet() -> None:
     assert run("count", ["a.json"], "out", model=CLAUDE, progress=again).parts == 1
 
 
+def test_a_job_that_began_while_another_looked_at_its_inputs_keeps_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.json", CHAT)
+    module, units_of = import_module("trimtab.adapters.batch.run"), inputs.units_of
+
+    def slow(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(module, "units_of", units_of)
+        run("count", ["a.json"], "out", model=GPT)
+        return units_of(*given, **more)
+
+    monkeypatch.setattr(module, "units_of", slow)
+    with pytest.raises(ValueError, match="holds another job: model"):
+        run("count", ["a.json"], "out", model=CLAUDE)
+    assert json.loads(Path("out/job.json").read_bytes())["model"] == GPT
+
+
 def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
     write("a.json", CHAT)
     wrong: list[tuple[str, dict[str, Any], type[Exception]]] = [
@@ -436,8 +452,6 @@ def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
 
 
 def test_an_engine_that_fails_is_tried_again_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
     module, tries = import_module("trimtab.adapters.batch.run"), []
 
     def ends(task: Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
@@ -483,7 +497,7 @@ def test_the_command_reports_the_job() -> None:
 
 
 def test_the_engine_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module, reload
+    from importlib import reload
 
     module = reload(import_module("trimtab.adapters.batch.run"))
     monkeypatch.setitem(__import__("sys").modules, "daft", None)
@@ -507,8 +521,6 @@ def test_what_is_no_file_is_left_out_and_any_name_is_read() -> None:
 
 
 def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
     write("a.json", CHAT)
     write("b.jsonl", CHAT + b"\n" + CHAT)
     pq.write_table(pa.table({"said": [CHAT] * 2}), "c.parquet")
@@ -667,8 +679,6 @@ def test_a_field_that_is_not_there_is_said_of_each_line() -> None:
 
 
 def test_a_file_that_changes_before_its_turn_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
     write("a.jsonl", b"\n".join([CHAT] * 3))
     pq.write_table(pa.table({"said": [CHAT] * 3}), "b.parquet")
 

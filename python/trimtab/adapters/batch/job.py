@@ -89,9 +89,11 @@ class JobFolder:
 
         Raises:
             BlockingIOError: another process works on the job.
+            ValueError: another job has begun here since the folder was checked.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with _locked(self.folder / ".lock"):
+            self.check(resume=False)
             for old in self.folder.glob(".work-*"):
                 shutil.rmtree(old, ignore_errors=True)
             work = self.folder / f".work-{os.getpid()}"
