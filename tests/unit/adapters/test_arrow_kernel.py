@@ -462,6 +462,23 @@ def test_a_model_of_ones_own_counts() -> None:
     )
 
 
+@pytest.mark.parametrize("verb", [arrow.count, arrow.validate, arrow.repair, arrow.compact])
+def test_a_model_that_cannot_be_raises_before_a_row_is_read(verb: Any) -> None:
+    with pytest.raises(ValueError, match="no such folder or file"):
+        verb(pa.array(["x"]), model="./missing")
+    with pytest.raises(TypeError):
+        verb(pa.array(["x"]), model=5)
+
+
+def test_a_number_that_json_has_not_is_the_fault_of_its_row() -> None:
+    call = {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1e999}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "b"}
+    row = dumped([ASK, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}])
+    (repaired,) = rows_of(arrow.repair(pa.array([row]), model=CLAUDE))
+    assert "repaired" not in repaired
+    assert "not JSON compliant" in repaired["error"]
+
+
 def test_a_missing_library_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arro3.core", None)
     with pytest.raises(ImportError, match=r"pip install 'trimtab\[arrow\]'"):

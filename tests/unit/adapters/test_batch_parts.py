@@ -439,6 +439,8 @@ def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
         ("no", {}, ValueError),
         ("count", {"format": "no"}, ValueError),
         ("count", {"workers": 0}, ValueError),
+        ("count", {"engine": "no"}, ValueError),
+        ("validate", {"model": "./missing"}, ValueError),
         ("count", {"part_mb": 0}, ValueError),
         ("count", {"in_flight": True, "more": 1}, TypeError),
         ("compact", {"policy": "no"}, ValueError),

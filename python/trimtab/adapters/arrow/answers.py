@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ...counting.counter import scan
 from ...formats import FORMATS, AgentLog, scan_list
 from ...messages.types import Transcript
+from ...models.model import Model
 from .columns import batch, fields
 from .rows import Rows, values
 from .said import described, model_of, transcript_of
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from ...counting.counter import Counter
     from ...ledger.columns import Ledger
-    from ...models.model import Model
     from .columns import Columns
 
     Counters: TypeAlias = "Callable[[str | Model], Counter]"
@@ -30,7 +30,8 @@ class SessionColumn:
     """Arrow data whose rows are sessions; ``trimtab.arrow.count`` describes the fields.
 
     Raises:
-        ValueError: the format is unknown.
+        TypeError: the model is neither an id nor a ``Model``.
+        ValueError: the format is unknown, or the model's files cannot be read.
     """
 
     data: Any
@@ -41,6 +42,8 @@ class SessionColumn:
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"unknown format {self.format!r}, need one of {', '.join(FORMATS)}")
+        if self.model and not isinstance(self.model, Model):
+            Model.named(self.model)
 
     def answered(self, columns: Columns, work: Callable[[Transcript], dict[str, Any]]) -> RecordBatch | Table:
         """Return what ``work`` says of each session, with what is said of all."""
