@@ -516,9 +516,11 @@ def test_what_is_no_file_is_left_out_and_any_name_is_read() -> None:
         write(name, CHAT)
     Path("in/gone.json").symlink_to("nowhere")
     os.mkfifo("in/pipe.jsonl")
+    pq.write_table(pa.table({"said": [CHAT]}), "in/t.parquet")
+    Path("in/t.parquet").rename(os.fsdecode(b"in/\xff.parquet"))
     done = run("count", ["in"], "out", model=CLAUDE)
-    assert (done.rows, done.bad) == (3, 0)
-    names = {"in/a.json", "in/\\xff\\xfe name\n'%s'.json", "in/\\xff\\xfd name\n'%s'.json"}
+    assert (done.rows, done.bad) == (4, 0)
+    names = {"in/a.json", "in/\\xff.parquet", "in/\\xff\\xfe name\n'%s'.json", "in/\\xff\\xfd name\n'%s'.json"}
     assert {row["path"] for row in rows("out")} == {row["path"] for row in rows("out", "messages")} == names
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from errno import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,8 @@ from .job import JOB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
+
+    import pyarrow.parquet as pq
 
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 """Ends of names of tables, and of files that may hold a session on each line."""
@@ -158,12 +161,25 @@ def _size(path: str) -> int:
         return 0
 
 
+@contextmanager
+def table_at(path: str, **options: Any) -> Iterator[pq.ParquetFile]:
+    """Open a table, whatever its name is: by its bytes, because of a text pyarrow takes those that UTF-8 has.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        ValueError: it is no table.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with pa.OSFile(os.fsencode(path)) as source, pq.ParquetFile(source, **options) as file:
+        yield file
+
+
 def _groups(path: str, column: str | None) -> Iterator[FileSlice]:
     """Yield the row groups of a table; all of a file that is none, which the worker says."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
-
     try:
-        with pq.ParquetFile(path) as file:
+        with table_at(path) as file:
             footer, names = file.metadata, file.schema_arrow.names
     except (OSError, ValueError):
         yield FileSlice(path, "parquet", 0, -1, 0, _size(path))
