@@ -655,6 +655,17 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_done(tmp_path: Path, m
     assert said == {"part": 2, "error": [10, "a worker ended 2 times before its part was done (exit code 1)", "a.json"]}
 
 
+def test_a_worker_that_is_started_elsewhere_reads_the_files_that_were_named(tmp_path: Path) -> None:
+    write("a.json", CHAT)
+    for name in ("work", *("out/" + table for table in ("sessions", "messages", "quarantine")), "elsewhere"):
+        Path(name).mkdir(parents=True)
+    units = json.dumps([*inputs.units_of("a.json", None, 1, texts=False)])
+    task = Task("count", str(tmp_path / "out"), str(tmp_path / "work"), None, CLAUDE, None)
+    os.chdir("elsewhere")
+    assert json.loads(work.Worker(task)(0, units))["bad"] == 0
+    assert [row["path"] for row in rows(str(tmp_path / "out"))] == ["a.json"]
+
+
 def test_a_worker_imports_nothing_from_the_folder_it_is_started_in() -> None:
     write("queue.py", b"raise SystemExit('this file was run')")
     with Workers(Task("count", "out", "work", None, CLAUDE, None), 1)._started() as worker:
