@@ -327,6 +327,18 @@ def test_a_column_of_nulls_alone_is_rows_of_nulls(verb: Any) -> None:
     assert rows_of(verb(pa.nulls(3))) == [{}, {}, {}]
 
 
+def test_a_struct_that_is_null_is_a_row_of_nulls_whatever_it_hides() -> None:
+    for said in (pa.array(TEXTS), pa.array([BLOCKS] * 4, pa.list_(MESSAGES)), pa.array(TEXTS).dictionary_encode()):
+        hidden = pa.StructArray.from_arrays([said], ["s"], mask=pa.array([True, False, False, True]))
+        expected = [{}, *rows_of(arrow.count(said[1:3], model=CLAUDE)), {}]
+        assert rows_of(arrow.count(hidden, column="s", model=CLAUDE)) == expected
+        assert rows_of(arrow.count(hidden.slice(2), model=CLAUDE)) == expected[2:]
+        assert rows_of(arrow.count(pa.chunked_array([hidden, hidden[:0], hidden[1:]]), model=CLAUDE)) == [
+            *expected,
+            *expected[1:],
+        ]
+
+
 def test_validate_equals_a_loop() -> None:
     rows = [*FILES, None, *DAMAGED, HALF, dumped([SAY]), dumped([ASK, ASK, {"role": "assistant", "content": " "}])]
 

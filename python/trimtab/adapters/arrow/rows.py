@@ -61,17 +61,19 @@ class Rows:
         if not is_batch and not hasattr(data, "__arrow_c_stream__"):
             raise TypeError(f"need Arrow data (__arrow_c_array__ or __arrow_c_stream__), got {type(data).__name__}")
         found, name = ChunkedArray.from_arrow(data), column or ""
+        chunks = found.chunks
         if DataType.is_struct(found.type):
             table = Table.from_batches([_batch(chunk) for chunk in found.chunks], schema=_schema(found.type))
             name = _named(table.column_names, column)
             found = table.column(name)
+            chunks = [_without(one, of) for one, of in zip(found.chunks, chunks, strict=True)]
         elif column is not None:
             raise ValueError(f"there is no column {column!r}: the data is one array of {_words(found.type)}")
         kind = _values(found.type)
         if not (_is(kind, (*TEXTS, "null")) or (not texts and _is_messages(kind))):
             need = "strings or binary" if texts else ACCEPTED
             raise TypeError(f"column {name!r} has type {_words(found.type)}: need {need}")
-        return cls(name, found.chunks, is_batch)
+        return cls(name, chunks, is_batch)
 
 
 def values(chunk: Array) -> Iterator[Any]:
@@ -136,6 +138,16 @@ def _without_nulls(kind: DataType) -> Callable[[Any], Any]:
         fields = [(field.name, _without_nulls(field.type)) for field in kind.fields]
         return lambda held: {name: of(held[name]) for name, of in fields if held[name] is not None}
     return bytes.decode if _is(kind, STRINGS) else lambda held: held
+
+
+def _without(column: Array, structs: Array) -> Array:
+    """Return the field of an array of structs, null where a struct is: a value there is one that nobody sees."""
+    from arro3.core import Array, DataType  # noqa: PLC0415 - an extra
+
+    if not structs.null_count:
+        return column
+    rows = (None if structs.slice(at, 1).null_count else at for at in range(len(structs)))
+    return column.take(Array([*rows], DataType.uint64()))
 
 
 def _batch(chunk: Array) -> Any:
