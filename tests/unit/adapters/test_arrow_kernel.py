@@ -491,6 +491,17 @@ def test_a_number_that_json_has_not_is_the_fault_of_its_row() -> None:
     assert "not JSON compliant" in repaired["error"]
 
 
+def test_large_answers_about_a_table_are_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"s": [dumped([ASK, SAY]).decode(), None, "no session"] * 9})
+    expected = rows_of(arrow.compact(table, model=CLAUDE))
+    monkeypatch.setattr("trimtab.adapters.arrow.answers.MOST", 1_000)
+    result = pa.table(arrow.compact(table, model=CLAUDE))
+    assert result["plan"].num_chunks > 3
+    assert rows_of(result) == expected
+    (of_batch,) = table.to_batches()
+    assert rows_of(arrow.compact(of_batch, model=CLAUDE)) == expected
+
+
 def test_a_missing_library_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arro3.core", None)
     with pytest.raises(ImportError, match=r"pip install 'trimtab\[arrow\]'"):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Counters: TypeAlias = "Callable[[str | Model], Counter]"
 
+MOST = 1 << 28
+"""Characters of a batch's texts: a column holds 2 GiB of them, and arro3 panics at the next byte."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionColumn:
@@ -81,14 +84,19 @@ class SessionColumn:
 
 
 def answered(rows: Rows, columns: Columns, work: Callable[[Any], dict[str, Any]]) -> RecordBatch | Table:
-    """Return the answers about all rows, a batch for each of theirs."""
+    """Return the answers about all rows, a batch for each of theirs; of a table several where they are large."""
     from arro3.core import Schema, Table  # noqa: PLC0415 - an extra
 
     batches = []
     for chunk in rows.chunks:
         found: dict[str, list[Any]] = {name: [] for name in columns}
+        held = 0
         for value in values(chunk):
+            if held > MOST and not rows.is_batch:
+                batches.append(batch(columns, found))
+                found, held = {name: [] for name in columns}, 0
             answer = {} if value is None else _answer(value, work)
+            held += sum(len(said) for said in answer.values() if isinstance(said, str))
             for name, column in found.items():
                 column.append(answer.get(name))
         batches.append(batch(columns, found))
