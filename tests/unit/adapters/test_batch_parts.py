@@ -10,9 +10,11 @@ import json
 import os
 import random
 import subprocess
+import sys
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -502,10 +504,12 @@ def test_the_engine_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import reload
 
     module = reload(import_module("trimtab.adapters.batch.run"))
-    monkeypatch.setitem(__import__("sys").modules, "daft", None)
+    daft = SimpleNamespace(set_runner_ray=lambda **_: __import__("no_ray"))
     write("a.json", CHAT)
-    with pytest.raises(ImportError, match=r"pip install 'trimtab\[batch\]'"):
-        module.run("count", ["a.json"], "out", model=CLAUDE)
+    for there, engine, says in ((None, "native", r"trimtab\[batch\]"), (daft, "ray", r"daft\[ray\]")):
+        monkeypatch.setitem(sys.modules, "daft", there)
+        with pytest.raises(ImportError, match=f"pip install '{says}'"):
+            module.run("count", ["a.json"], "out", model=CLAUDE, engine=engine)
     assert job is not None
 
 

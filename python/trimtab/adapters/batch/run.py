@@ -191,7 +191,10 @@ def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, worker
     if engine == "ray":
         from .work import Worker  # noqa: PLC0415 - this process reads no session
 
-        daft.set_runner_ray(noop_if_initialized=True)
+        try:
+            daft.set_runner_ray(noop_if_initialized=True)
+        except ImportError as error:
+            raise ImportError(f"the engine ray needs Ray: pip install 'daft[ray]' ({error})") from error
         worker = daft.cls(Worker, max_concurrency=workers)(task)
     else:
         with suppress(ValueError):  # this process has a runner already
