@@ -349,6 +349,11 @@ def test_inputs_are_files_in_order_each_once() -> None:
     run("count", ["in/b.json", "in"], "in/out", model=CLAUDE)
     assert [row["path"] for row in rows("in/out")] == ["in/b.json", "in/a.json", "in/sub/e.json"]
     assert [*inputs.files_in(["in"], Path("in/out"))] == ["in/a.json", "in/b.json", "in/sub/e.json"]
+    Path("in/latest.json").symlink_to("sub/e.json")
+    Path("linked").symlink_to("in")
+    assert [*inputs.files_in(["in", "linked"], Path("in/out"))] == ["in/a.json", "in/b.json", "in/latest.json"]
+    Path("in/as.txt").symlink_to("b.json")  # by its name it may be read in another way
+    assert len(inputs.files_in(["in"], Path("in/out"))) == 4
     Path("empty").mkdir()
     for name, what in (("no", "no such file or folder"), ("empty", "no files in it")):
         with pytest.raises(trimtab.MessageError, match=what):

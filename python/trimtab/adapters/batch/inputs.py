@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import contextmanager
 from errno import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
@@ -16,7 +17,7 @@ from ...formats import is_log
 from .job import JOB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
     import pyarrow.parquet as pq
@@ -65,15 +66,17 @@ class FileSlice(NamedTuple):
 
 
 def files_in(inputs: Iterable[str], without: Path) -> list[str]:
-    """Return the files of the inputs, each once: files as they are named, those of a folder by name.
+    """Return the files of the inputs, each once, however often it is named or linked: under the first of its names.
 
+    Files are named as the inputs are, those of a folder in the order of their names.
     Of a folder are left out: names that begin with a dot, links to folders, what is no file, and jobs' outputs. A
     folder in it that cannot be listed stands for its files: its row says why they are missing.
 
     Raises:
         MessageError: there is no such file or folder, or no file in one.
     """
-    found: dict[str, str] = {}
+    found: dict[tuple[str, str], str] = {}
+    real_folder = lru_cache(os.path.realpath)  # each is looked at once for all of its files
     for name in inputs:
         path = Path(name)
         files = [*_walk(path, without.resolve())] if path.is_dir() else [name]
@@ -81,8 +84,19 @@ def files_in(inputs: Iterable[str], without: Path) -> list[str]:
             what = "no files in it" if path.is_dir() else "no such file or folder"
             raise MessageError(what, path=name, hint="name session files, tables, or folders of them")
         for file in files:
-            found.setdefault(os.path.abspath(file), file)  # noqa: PTH100 - a million names
+            found.setdefault((_real(file, real_folder), _end(file)), file)  # a name's end says how it is read
     return [*found.values()]
+
+
+def _end(file: str) -> str:
+    return os.path.splitext(file)[1].lower()  # noqa: PTH122 - a million names
+
+
+def _real(file: str, real_folder: Callable[[str], str]) -> str:
+    """Return a file's name without links, by which it is the same file."""
+    folder, name = os.path.split(file)
+    at = os.path.join(real_folder(folder), name)  # noqa: PTH118 - a million names
+    return os.path.realpath(at) if os.path.islink(at) else at  # noqa: PTH114
 
 
 def _walk(folder: Path, without: Path) -> Iterator[str]:
@@ -128,7 +142,7 @@ def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterat
     Raises:
         ValueError: a table has several columns, and none is named.
     """
-    end = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a million names
+    end = _end(path)
     held = 0 if end in PARQUET else _size(path)
     if end in PARQUET:
         yield from _groups(path, column)
