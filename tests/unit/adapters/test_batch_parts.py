@@ -358,6 +358,8 @@ def test_inputs_are_files_in_order_each_once() -> None:
     for name, what in (("no", "no such file or folder"), ("empty", "no files in it")):
         with pytest.raises(trimtab.MessageError, match=what):
             run("count", [name], "out2", model=CLAUDE)
+    with pytest.raises(ValueError, match="no inputs"):
+        run("count", [], "out2", model=CLAUDE)
     assert not Path("out2").exists()
 
 

@@ -74,6 +74,7 @@ def files_in(inputs: Iterable[str], without: Path) -> list[str]:
 
     Raises:
         MessageError: there is no such file or folder, or no file in one.
+        ValueError: there is no input.
     """
     found: dict[tuple[str, str], str] = {}
     real_folder = lru_cache(os.path.realpath)  # each is looked at once for all of its files
@@ -85,6 +86,8 @@ def files_in(inputs: Iterable[str], without: Path) -> list[str]:
             raise MessageError(what, path=name, hint="name session files, tables, or folders of them")
         for file in files:
             found.setdefault((_real(file, real_folder), _end(file)), file)  # a name's end says how it is read
+    if not found:  # a pattern that a script filled in matched nothing
+        raise ValueError("no inputs: name session files, tables, or folders of them")
     return [*found.values()]
 
 
