@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -293,6 +295,50 @@ def test_lists_of_structs_are_messages_without_the_fields_that_are_null(kind: pa
     ]
 
 
+def structs(**columns: pa.Array) -> pa.Array:
+    """Sessions of one message each, whose fields are the columns."""
+    of = pa.StructArray.from_arrays([*columns.values()], [*columns])
+    return pa.ListArray.from_arrays(pa.array(range(len(of) + 1), pa.int32()), of)
+
+
+@pytest.mark.parametrize("row", [0, 70])
+def test_a_string_that_is_not_utf8_is_the_fault_of_its_row(row: int) -> None:
+    texts, ends = b"a" * row + b"\xff" + b"a" * (79 - row), pa.array(range(81), pa.int32()).buffers()[1]
+    said = pa.Array.from_buffers(pa.string(), 80, [None, ends, pa.py_buffer(texts)])
+    found = rows_of(arrow.count(structs(role=pa.array(["user"] * 80), content=said), model=CLAUDE))
+    assert [number for number, one in enumerate(found) if "error" in one] == [row]
+    assert found[row]["error"].startswith("a string in it is not UTF-8: ")
+
+
+def test_times_and_decimal_numbers_of_messages_are_texts() -> None:
+    at = datetime(2023, 4, 9, 0, 2, 53, tzinfo=UTC)
+    more = {"at": pa.array([at, at]), "day": pa.array([19_456, 2**31 - 1], pa.int32()).cast(pa.date32())}
+    column = structs(
+        role=pa.array(["user"] * 2), content=pa.array(["a"] * 2), cost=pa.array([Decimal("1.50")] * 2), **more
+    )
+    first, second = rows_of(arrow.repair(column, model=GPT))
+    message = {"role": "user", "content": "a", "cost": "1.50", "at": "2023-04-09T00:02:53Z", "day": "2023-04-09"}
+    assert json.loads(first["repaired"]) == [message]
+    assert second["error"].startswith("cannot be read: ")  # no calendar has that day
+
+
+@pytest.mark.parametrize("verb", [arrow.count, arrow.validate, arrow.repair, arrow.compact])
+def test_a_column_of_nulls_alone_is_rows_of_nulls(verb: Any) -> None:
+    assert rows_of(verb(pa.nulls(3))) == [{}, {}, {}]
+
+
+def test_a_struct_that_is_null_is_a_row_of_nulls_whatever_it_hides() -> None:
+    for said in (pa.array(TEXTS), pa.array([BLOCKS] * 4, pa.list_(MESSAGES)), pa.array(TEXTS).dictionary_encode()):
+        hidden = pa.StructArray.from_arrays([said], ["s"], mask=pa.array([True, False, False, True]))
+        expected = [{}, *rows_of(arrow.count(said[1:3], model=CLAUDE)), {}]
+        assert rows_of(arrow.count(hidden, column="s", model=CLAUDE)) == expected
+        assert rows_of(arrow.count(hidden.slice(2), model=CLAUDE)) == expected[2:]
+        assert rows_of(arrow.count(pa.chunked_array([hidden, hidden[:0], hidden[1:]]), model=CLAUDE)) == [
+            *expected,
+            *expected[1:],
+        ]
+
+
 def test_validate_equals_a_loop() -> None:
     rows = [*FILES, None, *DAMAGED, HALF, dumped([SAY]), dumped([ASK, ASK, {"role": "assistant", "content": " "}])]
 
@@ -426,6 +472,34 @@ def test_a_model_of_ones_own_counts() -> None:
         "mine",
         trimtab.count([ASK], model=CLAUDE) - trimtab.count([], model=CLAUDE),
     )
+
+
+@pytest.mark.parametrize("verb", [arrow.count, arrow.validate, arrow.repair, arrow.compact])
+def test_a_model_that_cannot_be_raises_before_a_row_is_read(verb: Any) -> None:
+    with pytest.raises(ValueError, match="no such folder or file"):
+        verb(pa.array(["x"]), model="./missing")
+    with pytest.raises(TypeError):
+        verb(pa.array(["x"]), model=5)
+
+
+def test_a_number_that_json_has_not_is_the_fault_of_its_row() -> None:
+    call = {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1e999}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "b"}
+    row = dumped([ASK, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}])
+    (repaired,) = rows_of(arrow.repair(pa.array([row]), model=CLAUDE))
+    assert "repaired" not in repaired
+    assert "not JSON compliant" in repaired["error"]
+
+
+def test_large_answers_about_a_table_are_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"s": [dumped([ASK, SAY]).decode(), None, "no session"] * 9})
+    expected = rows_of(arrow.compact(table, model=CLAUDE))
+    monkeypatch.setattr("trimtab.adapters.arrow.answers.MOST", 1_000)
+    result = pa.table(arrow.compact(table, model=CLAUDE))
+    assert result["plan"].num_chunks > 3
+    assert rows_of(result) == expected
+    (of_batch,) = table.to_batches()
+    assert rows_of(arrow.compact(of_batch, model=CLAUDE)) == expected
 
 
 def test_a_missing_library_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:

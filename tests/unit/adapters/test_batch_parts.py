@@ -10,8 +10,11 @@ import json
 import os
 import random
 import subprocess
+import sys
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,7 +25,7 @@ import trimtab
 from support.batch_here import query, without_engine
 from support.command import run as command
 from support.format_cases import LINES, WHOLES
-from support.models import CLAUDE
+from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, transcript
 from trimtab.adapters.batch import Done, inputs, run, tables, work
 from trimtab.adapters.batch import run as job
@@ -228,6 +231,17 @@ def test_a_damaged_table_loses_the_rows_behind_the_damage_and_says_so() -> None:
     assert (done.bad, len(rows("out", "quarantine"))) == (101, 101)
 
 
+def test_a_bad_byte_in_a_table_of_messages_is_one_bad_row() -> None:
+    said = [[{"role": "user", "content": f"word {number}"}] for number in range(100)]
+    pq.write_table(pa.table({"said": said}), "in.parquet", compression="none", use_dictionary=False)
+    write("in.parquet", Path("in.parquet").read_bytes().replace(b"word 42", b"word \xff2"))
+    done = run("count", ["in.parquet"], "out", model=CLAUDE)
+    assert (done.rows, done.bad) == (100, 1)
+    (place,) = rows("out", "quarantine")
+    assert (place["row"], place["reason"][:27]) == (42, "a string in it is not UTF-8")
+    assert rows("out")[42]["tokens"] is None
+
+
 def test_places_of_a_damaged_session_are_in_quarantine() -> None:
     lines = trimtab.formats.EXAMPLE.read_bytes().splitlines(keepends=True)
     lines.insert(3, b"cut off {\n")
@@ -335,10 +349,17 @@ def test_inputs_are_files_in_order_each_once() -> None:
     run("count", ["in/b.json", "in"], "in/out", model=CLAUDE)
     assert [row["path"] for row in rows("in/out")] == ["in/b.json", "in/a.json", "in/sub/e.json"]
     assert [*inputs.files_in(["in"], Path("in/out"))] == ["in/a.json", "in/b.json", "in/sub/e.json"]
+    Path("in/latest.json").symlink_to("sub/e.json")
+    Path("linked").symlink_to("in")
+    assert [*inputs.files_in(["in", "linked"], Path("in/out"))] == ["in/a.json", "in/b.json", "in/latest.json"]
+    Path("in/as.txt").symlink_to("b.json")  # by its name it may be read in another way
+    assert len(inputs.files_in(["in"], Path("in/out"))) == 4
     Path("empty").mkdir()
     for name, what in (("no", "no such file or folder"), ("empty", "no files in it")):
         with pytest.raises(trimtab.MessageError, match=what):
             run("count", [name], "out2", model=CLAUDE)
+    with pytest.raises(ValueError, match="no inputs"):
+        run("count", [], "out2", model=CLAUDE)
     assert not Path("out2").exists()
 
 
@@ -406,12 +427,29 @@ def test_two_runs_of_a_job_do_not_meet() -> None:
     assert run("count", ["a.json"], "out", model=CLAUDE, progress=again).parts == 1
 
 
+def test_a_job_that_began_while_another_looked_at_its_inputs_keeps_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.json", CHAT)
+    module, units_of = import_module("trimtab.adapters.batch.run"), inputs.units_of
+
+    def slow(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(module, "units_of", units_of)
+        run("count", ["a.json"], "out", model=GPT)
+        return units_of(*given, **more)
+
+    monkeypatch.setattr(module, "units_of", slow)
+    with pytest.raises(ValueError, match="holds another job: model"):
+        run("count", ["a.json"], "out", model=CLAUDE)
+    assert json.loads(Path("out/job.json").read_bytes())["model"] == GPT
+
+
 def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
     write("a.json", CHAT)
     wrong: list[tuple[str, dict[str, Any], type[Exception]]] = [
         ("no", {}, ValueError),
         ("count", {"format": "no"}, ValueError),
         ("count", {"workers": 0}, ValueError),
+        ("count", {"engine": "no"}, ValueError),
+        ("validate", {"model": "./missing"}, ValueError),
         ("count", {"part_mb": 0}, ValueError),
         ("count", {"in_flight": True, "more": 1}, TypeError),
         ("compact", {"policy": "no"}, ValueError),
@@ -425,8 +463,6 @@ def test_what_is_wrong_with_the_settings_is_said_before_a_row_is_read() -> None:
 
 
 def test_an_engine_that_fails_is_tried_again_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
     module, tries = import_module("trimtab.adapters.batch.run"), []
 
     def ends(task: Task, parts: dict[int, Any], engine: str, workers: int) -> Iterator[dict[str, Any]]:
@@ -472,13 +508,15 @@ def test_the_command_reports_the_job() -> None:
 
 
 def test_the_engine_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module, reload
+    from importlib import reload
 
     module = reload(import_module("trimtab.adapters.batch.run"))
-    monkeypatch.setitem(__import__("sys").modules, "daft", None)
+    daft = SimpleNamespace(set_runner_ray=lambda **_: __import__("no_ray"))
     write("a.json", CHAT)
-    with pytest.raises(ImportError, match=r"pip install 'trimtab\[batch\]'"):
-        module.run("count", ["a.json"], "out", model=CLAUDE)
+    for there, engine, says in ((None, "native", r"trimtab\[batch\]"), (daft, "ray", r"daft\[ray\]")):
+        monkeypatch.setitem(sys.modules, "daft", there)
+        with pytest.raises(ImportError, match=f"pip install '{says}'"):
+            module.run("count", ["a.json"], "out", model=CLAUDE, engine=engine)
     assert job is not None
 
 
@@ -489,15 +527,15 @@ def test_what_is_no_file_is_left_out_and_any_name_is_read() -> None:
         write(name, CHAT)
     Path("in/gone.json").symlink_to("nowhere")
     os.mkfifo("in/pipe.jsonl")
+    pq.write_table(pa.table({"said": [CHAT]}), "in/t.parquet")
+    Path("in/t.parquet").rename(os.fsdecode(b"in/\xff.parquet"))
     done = run("count", ["in"], "out", model=CLAUDE)
-    assert (done.rows, done.bad) == (3, 0)
-    names = {"in/a.json", "in/\\xff\\xfe name\n'%s'.json", "in/\\xff\\xfd name\n'%s'.json"}
+    assert (done.rows, done.bad) == (4, 0)
+    names = {"in/a.json", "in/\\xff.parquet", "in/\\xff\\xfe name\n'%s'.json", "in/\\xff\\xfd name\n'%s'.json"}
     assert {row["path"] for row in rows("out")} == {row["path"] for row in rows("out", "messages")} == names
 
 
 def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
     write("a.json", CHAT)
     write("b.jsonl", CHAT + b"\n" + CHAT)
     pq.write_table(pa.table({"said": [CHAT] * 2}), "c.parquet")
@@ -520,6 +558,49 @@ def test_files_that_are_gone_when_their_turn_comes_are_bad_rows(monkeypatch: pyt
     ]
     assert [row["error"] is None for row in said] == [False] * 4 + [True]
     assert done.bad == len(rows("out", "quarantine")) == 4
+
+
+def test_what_cannot_be_looked_at_is_a_bad_row_and_no_end_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("in/a.json", "in/b.json", "in/closed/c.json", "in/closed/d.json"):
+        write(name, CHAT)
+    Path("in/nothing.json").symlink_to("x" * 300)
+    scan, stat = os.scandir, os.stat
+
+    def scandir(path: Any) -> Any:
+        if str(path) == "in/closed":
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    def gone(path: Any, **options: Any) -> os.stat_result:
+        if str(path) == "in/b.json" and not isinstance(path, Path):  # it goes when its name is known
+            Path("in/b.json").unlink(missing_ok=True)
+        if str(path).startswith("in/closed/"):
+            raise PermissionError(13, "Permission denied", path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(os, "stat", gone)
+    done = run("count", ["in"], "out", model=CLAUDE)
+    assert [(row["path"], row["error"] is None) for row in rows("out")] == [
+        ("in/a.json", True),
+        ("in/b.json", False),
+        ("in/closed", False),
+    ]
+    assert done.bad == len(rows("out", "quarantine")) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that opens, and cannot be read")
+@pytest.mark.parametrize("column", [None, "said"])
+def test_lines_that_cannot_be_read_when_a_job_begins_are_a_bad_row(column: str | None) -> None:
+    write("a.jsonl", json.dumps({"said": SAID} if column else SAID).encode() + b"\n")
+    Path("b.jsonl").symlink_to("/proc/self/mem")
+    Path("c.jsonl").mkdir()
+    assert run("count", ["a.jsonl", "b.jsonl"], "out", column=column, model=CLAUDE).rows == 2
+    good, bad = rows("out")
+    assert (good["error"], bad["path"], bad["row"]) == (None, "b.jsonl", 0)
+    assert bad["error"] == "cannot be read: input/output error"
+    (unit,) = inputs.units_of("c.jsonl", "said", 100, texts=False)
+    assert [row.error for row in rows_of(unit, "said")] == ["cannot be read: is a directory"]
 
 
 def test_a_line_that_cannot_be_read_has_its_own_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -585,6 +666,24 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_done(tmp_path: Path, m
     assert said == {"part": 2, "error": [10, "a worker ended 2 times before its part was done (exit code 1)", "a.json"]}
 
 
+def test_a_worker_that_is_started_elsewhere_reads_the_files_that_were_named(tmp_path: Path) -> None:
+    write("a.json", CHAT)
+    for name in ("work", *("out/" + table for table in ("sessions", "messages", "quarantine")), "elsewhere"):
+        Path(name).mkdir(parents=True)
+    units = json.dumps([*inputs.units_of("a.json", None, 1, texts=False)])
+    task = Task("count", str(tmp_path / "out"), str(tmp_path / "work"), None, CLAUDE, None)
+    os.chdir("elsewhere")
+    assert json.loads(work.Worker(task)(0, units))["bad"] == 0
+    assert [row["path"] for row in rows(str(tmp_path / "out"))] == ["a.json"]
+
+
+def test_a_worker_imports_nothing_from_the_folder_it_is_started_in() -> None:
+    write("queue.py", b"raise SystemExit('this file was run')")
+    with Workers(Task("count", "out", "work", None, CLAUDE, None), 1)._started() as worker:
+        assert worker.communicate(timeout=60) == (b"", None)
+    assert worker.returncode == 0
+
+
 def test_what_stands_in_front_of_sessions_does_not_hide_them() -> None:
     for number, front in enumerate([b"0\nnull\n", b"garbage\n" * 40, b'{"meta": 1}\n', b"\n\n"]):
         name = write(f"{number}.jsonl", front + CHAT + b"\n" + CHAT + b"\n")
@@ -606,8 +705,6 @@ def test_a_field_that_is_not_there_is_said_of_each_line() -> None:
 
 
 def test_a_file_that_changes_before_its_turn_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
     write("a.jsonl", b"\n".join([CHAT] * 3))
     pq.write_table(pa.table({"said": [CHAT] * 3}), "b.parquet")
 

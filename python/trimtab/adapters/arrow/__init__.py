@@ -7,7 +7,7 @@ reads it. Fields of a struct that are null are left out.
 
 Rows are independent. A row that cannot be read is null in every column but ``error``, which says why; a null row is
 null in ``error``, too. Only an argument raises: no such column, a type that is neither text nor messages, an unknown
-policy.
+policy, a model whose files are not there.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def count(
         ``error``.
 
     Raises:
-        TypeError: it is no Arrow data, or its type is neither text nor messages.
-        ValueError: there is no such column or format.
+        TypeError: it is no Arrow data, its type is neither text nor messages, or the model is no id and no ``Model``.
+        ValueError: there is no such column or format, or no such files of a model.
     """
 
     def work(ledger: Ledger) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ...counting.counter import scan
 from ...formats import FORMATS, AgentLog, scan_list
 from ...messages.types import Transcript
+from ...models.model import Model
 from .columns import batch, fields
 from .rows import Rows, values
 from .said import described, model_of, transcript_of
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
     from ...counting.counter import Counter
     from ...ledger.columns import Ledger
-    from ...models.model import Model
     from .columns import Columns
 
     Counters: TypeAlias = "Callable[[str | Model], Counter]"
+
+MOST = 1 << 28
+"""Characters of a batch's texts: a column holds 2 GiB of them, and arro3 panics at the next byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class SessionColumn:
     """Arrow data whose rows are sessions; ``trimtab.arrow.count`` describes the fields.
 
     Raises:
-        ValueError: the format is unknown.
+        TypeError: the model is neither an id nor a ``Model``.
+        ValueError: the format is unknown, or the model's files cannot be read.
     """
 
     data: Any
@@ -41,6 +45,8 @@ class SessionColumn:
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"unknown format {self.format!r}, need one of {', '.join(FORMATS)}")
+        if self.model and not isinstance(self.model, Model):
+            Model.named(self.model)
 
     def answered(self, columns: Columns, work: Callable[[Transcript], dict[str, Any]]) -> RecordBatch | Table:
         """Return what ``work`` says of each session, with what is said of all."""
@@ -78,14 +84,19 @@ class SessionColumn:
 
 
 def answered(rows: Rows, columns: Columns, work: Callable[[Any], dict[str, Any]]) -> RecordBatch | Table:
-    """Return the answers about all rows, a batch for each of theirs."""
+    """Return the answers about all rows, a batch for each of theirs; of a table several where they are large."""
     from arro3.core import Schema, Table  # noqa: PLC0415 - an extra
 
     batches = []
     for chunk in rows.chunks:
         found: dict[str, list[Any]] = {name: [] for name in columns}
+        held = 0
         for value in values(chunk):
+            if held > MOST and not rows.is_batch:
+                batches.append(batch(columns, found))
+                found, held = {name: [] for name in columns}, 0
             answer = {} if value is None else _answer(value, work)
+            held += sum(len(said) for said in answer.values() if isinstance(said, str))
             for name, column in found.items():
                 column.append(answer.get(name))
         batches.append(batch(columns, found))
@@ -97,6 +108,8 @@ def answered(rows: Rows, columns: Columns, work: Callable[[Any], dict[str, Any]]
 def _answer(value: Any, work: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer about a row, or why there is none."""
     try:
+        if isinstance(value, ValueError):
+            raise value  # noqa: TRY301
         return work(value)
     except MemoryError:
         raise  # no fault of this row

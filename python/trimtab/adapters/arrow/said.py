@@ -179,8 +179,12 @@ def truncating(
 
 
 def as_json(messages: Any) -> str:
-    """Return messages as JSON text, with characters as they are; halves of one, which UTF-8 has not, are escaped."""
-    text = json.dumps(messages, ensure_ascii=False, separators=(",", ":"))
+    """Return messages as JSON text, with characters as they are; halves of one, which UTF-8 has not, are escaped.
+
+    Raises:
+        ValueError: a number is not finite: JSON has none such, and who reads the text would refuse it.
+    """
+    text = json.dumps(messages, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
+from errno import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import MessageError
@@ -13,8 +17,10 @@ from ...formats import is_log
 from .job import JOB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
+
+    import pyarrow.parquet as pq
 
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 """Ends of names of tables, and of files that may hold a session on each line."""
@@ -30,6 +36,9 @@ SMALL = 16 << 20
 
 BLOCK = 1 << 20
 """Bytes that are read at once."""
+
+NOTHING = (ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG)
+"""Errors of a link to nothing."""
 
 LISTS = ("messages", "contents", "input")
 """Fields of a request that hold its messages."""
@@ -57,14 +66,18 @@ class FileSlice(NamedTuple):
 
 
 def files_in(inputs: Iterable[str], without: Path) -> list[str]:
-    """Return the files of the inputs, each once: files as they are named, those of a folder by name.
+    """Return the files of the inputs, each once, however often it is named or linked: under the first of its names.
 
-    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and jobs' outputs.
+    Files are named as the inputs are, those of a folder in the order of their names.
+    Of a folder are left out: names that begin with a dot, links to folders, what is no file, and jobs' outputs. A
+    folder in it that cannot be listed stands for its files: its row says why they are missing.
 
     Raises:
         MessageError: there is no such file or folder, or no file in one.
+        ValueError: there is no input.
     """
-    found: dict[str, str] = {}
+    found: dict[tuple[str, str], str] = {}
+    real_folder = lru_cache(os.path.realpath)  # each is looked at once for all of its files
     for name in inputs:
         path = Path(name)
         files = [*_walk(path, without.resolve())] if path.is_dir() else [name]
@@ -72,21 +85,47 @@ def files_in(inputs: Iterable[str], without: Path) -> list[str]:
             what = "no files in it" if path.is_dir() else "no such file or folder"
             raise MessageError(what, path=name, hint="name session files, tables, or folders of them")
         for file in files:
-            found.setdefault(os.path.abspath(file), file)  # noqa: PTH100 - a million names
+            found.setdefault((_real(file, real_folder), _end(file)), file)  # a name's end says how it is read
+    if not found:  # a pattern that a script filled in matched nothing
+        raise ValueError("no inputs: name session files, tables, or folders of them")
     return [*found.values()]
 
 
+def _end(file: str) -> str:
+    return os.path.splitext(file)[1].lower()  # noqa: PTH122 - a million names
+
+
+def _real(file: str, real_folder: Callable[[str], str]) -> str:
+    """Return a file's name without links, by which it is the same file."""
+    folder, name = os.path.split(file)
+    at = os.path.join(real_folder(folder), name)  # noqa: PTH118 - a million names
+    return os.path.realpath(at) if os.path.islink(at) else at  # noqa: PTH114
+
+
 def _walk(folder: Path, without: Path) -> Iterator[str]:
-    for at, folders, files in os.walk(folder):
+    closed: list[str] = []
+    for at, folders, files in os.walk(folder, onerror=lambda error: closed.append(str(error.filename))):
         inner = (Path(at, name) for name in folders if not name.startswith("."))
         folders[:] = sorted(path.name for path in inner if path.resolve() != without and not _is_output(path))
         found = (Path(at, name) for name in sorted(files) if not name.startswith("."))
-        yield from (str(path) for path in found if path.is_file())  # a pipe would never end
+        yield from (str(path) for path in found if _is_file(path))  # a pipe would never end
+    yield from closed
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path is a file, or one that may be and is out of reach: the worker says so."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        return error.errno not in NOTHING
 
 
 def _is_output(folder: Path) -> bool:
-    """Return whether a folder has the tables of a job."""
-    return (folder / JOB).is_file() and any((folder / table).is_dir() for table in ("sessions", "texts"))
+    """Return whether a folder has the tables of a job; what cannot be looked at has none."""
+    try:
+        return (folder / JOB).is_file() and any((folder / table).is_dir() for table in ("sessions", "texts"))
+    except OSError:
+        return False
 
 
 def shown(path: str) -> str:
@@ -106,7 +145,7 @@ def units_of(path: str, column: str | None, size: int, *, texts: bool) -> Iterat
     Raises:
         ValueError: a table has several columns, and none is named.
     """
-    end = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a million names
+    end = _end(path)
     held = 0 if end in PARQUET else _size(path)
     if end in PARQUET:
         yield from _groups(path, column)
@@ -139,12 +178,25 @@ def _size(path: str) -> int:
         return 0
 
 
+@contextmanager
+def table_at(path: str, **options: Any) -> Iterator[pq.ParquetFile]:
+    """Open a table, whatever its name is: by its bytes, because of a text pyarrow takes those that UTF-8 has.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        ValueError: it is no table.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with pa.OSFile(os.fsencode(path)) as source, pq.ParquetFile(source, **options) as file:
+        yield file
+
+
 def _groups(path: str, column: str | None) -> Iterator[FileSlice]:
     """Yield the row groups of a table; all of a file that is none, which the worker says."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
-
     try:
-        with pq.ParquetFile(path) as file:
+        with table_at(path) as file:
             footer, names = file.metadata, file.schema_arrow.names
     except (OSError, ValueError):
         yield FileSlice(path, "parquet", 0, -1, 0, _size(path))
@@ -196,16 +248,20 @@ def _value(line: bytes, names: list[bytes]) -> list[Any]:
 
 
 def _lines(path: str, size: int) -> Iterator[FileSlice]:
-    """Yield a file's lines in units that end with a line."""
-    with Path(path).open("rb") as file:  # not mapped into memory: its pages would count as this process's
-        start = row = 0
-        while True:
-            length, ends, last = 0, 0, b"\n"
-            while length < size and (last := file.read(min(size - length, BLOCK))):
-                length, ends = length + len(last), ends + last.count(b"\n")
-            while last and not last.endswith(b"\n") and (last := file.readline(BLOCK)):
-                length, ends = length + len(last), ends + last.count(b"\n")
-            if not length:
-                return
-            yield FileSlice(path, "lines", row, start, start + length, length)
-            start, row = start + length, row + ends
+    """Yield a file's lines in units that end with a line; what cannot be read is one, of which the worker says why."""
+    start = row = 0
+    try:
+        with Path(path).open("rb") as file:  # not mapped into memory: its pages would count as this process's
+            while True:
+                length, ends, last = 0, 0, b"\n"
+                while length < size and (last := file.read(min(size - length, BLOCK))):
+                    length, ends = length + len(last), ends + last.count(b"\n")
+                while last and not last.endswith(b"\n") and (last := file.readline(BLOCK)):
+                    length, ends = length + len(last), ends + last.count(b"\n")
+                if not length:
+                    return
+                yield FileSlice(path, "lines", row, start, start + length, length)
+                start, row = start + length, row + ends
+    except OSError:
+        end = max(_size(path), start + 1)
+        yield FileSlice(path, "lines", row, start, end, end - start)

@@ -48,7 +48,11 @@ class JobFolder:
         """
         digest, number, size = sha256(), 0, 0
         for number, name in enumerate(files, 1):  # noqa: B007 - the last is their number
-            found = os.stat(name)  # noqa: PTH116 - a million files
+            try:
+                found = os.stat(name)  # noqa: PTH116 - a million files
+            except OSError:  # it is gone, or out of reach: its row says so
+                digest.update(f"{name}\0\n".encode("utf-8", "surrogateescape"))
+                continue
             size += found.st_size
             digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
         inputs = {"files": number, "bytes": size, "sha256": digest.hexdigest()}
@@ -85,9 +89,11 @@ class JobFolder:
 
         Raises:
             BlockingIOError: another process works on the job.
+            ValueError: another job has begun here since the folder was checked.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with _locked(self.folder / ".lock"):
+            self.check(resume=False)
             for old in self.folder.glob(".work-*"):
                 shutil.rmtree(old, ignore_errors=True)
             work = self.folder / f".work-{os.getpid()}"

@@ -62,8 +62,10 @@ class Workers:
         return json.dumps({"part": part, "error": [ECHILD, why, *first]})
 
     def _started(self) -> Process:
-        """Return a new worker that has the task."""
-        command = [sys.executable, "-c", f"from {__name__} import main; main()"]
+        """Return a new worker that has the task, and imports what this process would."""
+        # By itself it would look in the current folder first, where a file queue.py may lie beside the sessions.
+        program = f"import sys; sys.path[:] = {sys.path!a}; from {__name__} import main; main()"
+        command = [sys.executable, "-c", program]
         worker = subprocess.Popen(  # noqa: S603 - this Python
             command,
             stdin=subprocess.PIPE,

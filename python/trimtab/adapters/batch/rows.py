@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...formats import AgentLog
-from .inputs import FileSlice, holds_rows
+from .inputs import FileSlice, holds_rows, table_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,14 +107,13 @@ def _of_line(row: InputRow, column: str | None) -> InputRow:
 def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
     """Yield the rows of a table's row group; where it cannot be read, the rows that are left, with the reason."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
     from ..arrow.rows import Rows, values  # noqa: PLC0415 - needs arro3
 
     row = unit.row
     try:
         # Buffered: of a row group of gigabytes a page is read at a time.
-        with pq.ParquetFile(unit.path, buffer_size=1 << 20) as file:
+        with table_at(unit.path, buffer_size=1 << 20) as file:
             if column is not None and column not in file.schema_arrow.names:
                 raise ValueError(f"there is no column {column!r}")  # noqa: TRY301
             named = None if column is None else [column]
@@ -122,7 +121,8 @@ def _of_table(unit: FileSlice, column: str | None) -> Iterator[InputRow]:
             for chunk in file.iter_batches(min(max(at_once, 1), AT_ONCE), row_groups=[unit.start], columns=named):
                 rows = Rows.of(pa.record_batch(chunk), column)
                 for value in (value for part in rows.chunks for value in values(part)):
-                    yield InputRow(unit.path, row, None, None, value)
+                    why = str(value) if isinstance(value, ValueError) else None
+                    yield InputRow(unit.path, row, None, None, None if why else value, why)
                     row += 1
         if row != unit.row + unit.end:
             raise ValueError("the file has changed since the job began")  # noqa: TRY301

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from errno import ECHILD
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ... import _core
 from ...formats import FORMATS
@@ -99,7 +99,8 @@ def run(
         **options: those of the function of ``trimtab.arrow`` with the verb's name.
 
     Raises:
-        ValueError: an option is out of its range or unknown, or the folder holds another job.
+        ValueError: an option is out of its range or unknown, such as a model whose files are not there, or the folder
+            holds another job.
         MessageError: an input does not exist.
         ImportError: the extra ``batch`` is not installed.
         OSError: the output cannot be written, another process works on the job, or a worker ended twice at one part.
@@ -108,6 +109,8 @@ def run(
         raise ValueError(f"unknown verb {verb!r}, need one of {', '.join(VERBS)}")
     if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
+    if engine not in get_args(Engine):
+        raise ValueError(f"unknown engine {engine!r}, need one of {', '.join(get_args(Engine))}")
     if part_mb < 1 or (workers is not None and workers < 1):
         raise ValueError("need at least one worker, and parts of at least 1 MB")
     _check(verb, model, options)
@@ -136,6 +139,10 @@ def _check(verb: str, model: str | None, options: dict[str, Any]) -> None:
     if verb not in {"compact", "truncate"}:
         if options.keys() - {"in_flight"}:
             raise TypeError(f"{verb} takes no {', '.join(sorted(options.keys() - {'in_flight'}))}")
+        if model:
+            from ...counting.counter import Counter  # noqa: PLC0415 - where a model is named
+
+            Counter.for_model(model)
         return
     from ..arrow import said  # noqa: PLC0415 - what counts and compacts, for these verbs alone
 
@@ -184,7 +191,10 @@ def _query(task: Task, parts: dict[int, list[FileSlice]], engine: Engine, worker
     if engine == "ray":
         from .work import Worker  # noqa: PLC0415 - this process reads no session
 
-        daft.set_runner_ray(noop_if_initialized=True)
+        try:
+            daft.set_runner_ray(noop_if_initialized=True)
+        except ImportError as error:
+            raise ImportError(f"the engine ray needs Ray: pip install 'daft[ray]' ({error})") from error
         worker = daft.cls(Worker, max_concurrency=workers)(task)
     else:
         with suppress(ValueError):  # this process has a runner already

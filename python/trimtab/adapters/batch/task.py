@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ class Task:
         model: the model to count for; None takes the session's own.
         format: the format of all sessions; None detects it.
         options: the verb's own.
+        start: the folder from which names of files are meant: that of the process that hands the task out.
     """
 
     verb: str
@@ -35,3 +37,4 @@ class Task:
     model: str | None
     format: str | None
     options: dict[str, Any] = field(default_factory=dict)
+    start: str = field(default_factory=os.getcwd)

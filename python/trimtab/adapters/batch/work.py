@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
@@ -40,6 +41,8 @@ class Worker:
     def __init__(self, task: Task) -> None:
         """Take the task; a worker is one core: the engine runs as many as there shall be."""
         os.environ.setdefault("TRIMTAB_THREADS", "1")
+        with suppress(OSError):  # a machine that has no such folder still has the files that are named in full
+            os.chdir(task.start)  # a worker of a cluster is started where the cluster was
         self._task = task
         self._model = Model.named(task.model) if task.model else None  # a name is looked up once, not for each row
         self._counter, self._rules = cache(Counter.for_model), cache(_rules)
