@@ -154,6 +154,7 @@ def test_blocks_are_handed_on_as_servers_read_them() -> None:
                 "tool_calls": [{"id": "a", "type": "function", "function": function}],
                 "reasoning_content": "hm",
                 "thinking": "hm",
+                "reasoning": "hm",
             },
         ),
         (2, {"role": "tool", "tool_call_id": "a", "content": "x.py"}),
@@ -215,10 +216,28 @@ def test_contents_are_what_the_template_reads() -> None:
     assert [read({"content": "x"}, how) for how in ("text", "either", "parts")] == ["x", "x", text]
     for none in ({}, {"content": None}):
         assert [read(none, how) for how in ("text", "either", "parts")] == ["", "", []]
+    assert read({"content": ["a", parts[3]]}, "either") == [parts[0], parts[3]]
     odd = {"role": "assistant", "content": None, "tool_calls": [None, {"function": 3}]}
     assert as_chat([odd], "openai_chat", "text") == [
         (0, {"role": "assistant", "content": "", "tool_calls": [None, {"function": 3}]})
     ]
+
+
+def test_what_a_message_leaves_empty_is_not_handed_on(tmp_path: Path) -> None:
+    """As Llama 3.1's template asks: what vLLM leaves out of a request, an empty list of calls, is no call."""
+    template = """
+{%- for m in messages -%}
+    {%- if 'tool_calls' in m %}{{- raise_exception('one call at once') if m.tool_calls | length != 1 }}{% endif -%}
+    {{- '<|start|>' + m.content + (m.reasoning or '') + '<|end|>' }}
+{%- endfor -%}"""
+    user, answer = {"role": "user", "content": "go"}, {"role": "assistant", "content": "hello"}
+    model = Model.from_folder(make_folder(tmp_path / "m", template))
+    found = trimtab.count([user, answer], model=model)
+    assert trimtab.count([user, answer | {"tool_calls": []}], model=model) == found
+    assert trimtab.count([user, answer | {"tool_calls": None, "reasoning": None}], model=model) == found
+    for name in ("reasoning", "reasoning_content", "thinking"):
+        text = "<|start|>go<|end|><|start|>hello there<|end|>"
+        assert trimtab.count([user, answer | {name: " there"}], model=model) == tokens(vocabulary(), text)
 
 
 def test_prompts_with_tools_take_the_template_for_tools(tmp_path: Path) -> None:
