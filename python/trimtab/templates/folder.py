@@ -19,6 +19,7 @@ FILES = (
     *VOCABULARIES,
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "chat_template.jinja",
     "chat_template.json",
     "additional_chat_templates/tool_use.jinja",
@@ -51,10 +52,13 @@ def described(folder: Path, options: str) -> Described:
     file = next((folder / name for name in VOCABULARIES if (folder / name).is_file()), None)
     if file is None:
         raise ValueError(f"{folder}: no vocabulary in it, looked for {' and '.join(VOCABULARIES)}")
-    if file.suffix == ".json" and _BY_PLACE.search(file.read_bytes()):
+    settings = _json(folder / "special_tokens_map.json") | _json(folder / "tokenizer_config.json")
+    if _BY_PLACE.search(file.read_bytes()) if file.suffix == ".json" else settings.get("legacy") is False:
         msg = f"{file}: its words begin otherwise at the beginning of a prompt than inside, which is not counted yet"
         raise ValueError(msg)
-    settings = _json(folder / "special_tokens_map.json") | _json(folder / "tokenizer_config.json")
+    settings.setdefault(
+        "added_tokens_decoder", {text: {"content": text} for text in _json(folder / "added_tokens.json")}
+    )
     sources = _sources(folder, settings)
     if "default" not in sources:
         msg = f"{folder}: no chat template in it; Counter.from_file counts texts in its vocabulary"

@@ -270,6 +270,17 @@ def test_special_tokens_that_the_vocabulary_lacks_are_tokens_and_changed_files_a
     assert trimtab.count(message, model=Model.from_folder(folder)) == 2
 
 
+def test_added_tokens_of_older_folders_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m", "{% for m in messages %}{{ m.content }}<over>{% endfor %}")
+    message = [{"role": "user", "content": "hello"}]
+    before = trimtab.count(message, model=Model.from_folder(folder))
+    (folder / "added_tokens.json").write_text('{"<over>": 700}')
+    assert trimtab.count(message, model=Model.from_folder(folder)) == tokens(vocabulary(), "hello") + 1 < before
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"added_tokens_decoder": {}}))
+    assert trimtab.count(message, model=Model.from_folder(folder)) == before
+
+
 def test_a_counter_and_a_model_go_to_another_process(tmp_path: Path) -> None:
     model, messages = made(tmp_path), conversation(5)
     for value in (model, Counter.for_model(model)):
@@ -302,6 +313,11 @@ def test_a_vocabulary_of_another_kind_has_its_added_tokens_in_the_settings(tmp_p
         ({"tokenizer.json": "{}"}, "tokenizer.json"),
         ({"tokenizer.json": ""}, "tokenizer.json"),
         ({"tokenizer.json": '{"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}'}, "begin otherwise"),
+        (
+            {"tokenizer.json": None, "tokenizer.model": "", "special_tokens_map.json": '{"legacy": false}'},
+            "begin otherwise",
+        ),
+        ({"added_tokens.json": "["}, r"added_tokens\.json: "),
         ({"chat_template.jinja": "{% for %}"}, "cannot render this: TemplateSyntaxError"),
         ({"chat_template.jinja": "{{ raise_exception('not you') }}"}, "cannot render this: TemplateError: not you"),
         ({"chat_template.jinja": "nothing of it"}, "does not show what a user says"),
