@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .template import ChatTemplate
@@ -36,6 +37,9 @@ _WINDOWS = ("max_position_embeddings", "model_max_length", "max_sequence_length"
 
 _OUTPUTS = ("max_new_tokens", "max_length")
 """Fields of ``generation_config.json`` that name the most tokens of an answer."""
+
+_LISTS = ("added_tokens_decoder", "additional_special_tokens", "extra_special_tokens")
+"""Fields of ``tokenizer_config.json`` that list added tokens, or have them by number or by name."""
 
 _SETTINGS = ("lstrip", "rstrip", "single_word", "normalized")
 _BY_PLACE = re.compile(rb'"prepend_scheme"\s*:\s*"first"')
@@ -103,8 +107,10 @@ def _names(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _added(settings: dict[str, Any]) -> Iterator[tuple[str, bool, bool, bool, bool]]:
     """Yield the added tokens that the settings of a tokenizer list; a ``tokenizer.json`` may lack some."""
-    listed = settings.get("added_tokens_decoder")
-    for token in listed.values() if isinstance(listed, dict) else ():
+    lists = (settings.get(name) for name in _LISTS)
+    tokens = (each.values() if isinstance(each, dict) else each for each in lists if isinstance(each, dict | list))
+    for each in chain.from_iterable(tokens):
+        token = {"content": each} if isinstance(each, str) else each
         if isinstance(token, dict) and isinstance(token.get("content"), str):
             lstrip, rstrip, single, late = (token.get(name) is True for name in _SETTINGS)
             yield token["content"], lstrip, rstrip, single, late

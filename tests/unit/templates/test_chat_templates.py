@@ -276,9 +276,26 @@ def test_added_tokens_of_older_folders_stand_in_a_file_of_their_own(tmp_path: Pa
     before = trimtab.count(message, model=Model.from_folder(folder))
     (folder / "added_tokens.json").write_text('{"<over>": 700}')
     assert trimtab.count(message, model=Model.from_folder(folder)) == tokens(vocabulary(), "hello") + 1 < before
-    settings = json.loads((folder / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"added_tokens_decoder": {}}))
+    settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"added_tokens_decoder": {}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     assert trimtab.count(message, model=Model.from_folder(folder)) == before
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"additional_special_tokens": ["<over>", {"content": "<x>"}, 3, None]},
+        {"extra_special_tokens": ["<over>"]},
+        {"extra_special_tokens": {"image_token": "<over>"}},
+        {"added_tokens_decoder": {"700": {"content": "<over>"}}, "extra_special_tokens": "<x>"},
+    ],
+    ids=str,
+)
+def test_added_tokens_that_the_settings_list_are_tokens(tmp_path: Path, settings: dict[str, Any]) -> None:
+    template = "{% for m in messages %}{{ m.content }}<over>{% endfor %}"
+    folder = make_folder(tmp_path / "m", tokenizer_config=json.dumps(settings | {"chat_template": template}))
+    message = [{"role": "user", "content": "hello"}]
+    assert trimtab.count(message, model=Model.from_folder(folder)) == tokens(vocabulary(), "hello") + 1
 
 
 def test_a_counter_and_a_model_go_to_another_process(tmp_path: Path) -> None:
