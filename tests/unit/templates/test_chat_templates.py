@@ -20,6 +20,7 @@ from oracles.chat_template import prompt, tokens
 from support.model_folders import ADDED, TEMPLATES, TOOLS, conversation, make_folder, vocabulary
 from support.scale import scaled
 from trimtab import Counter, CountError, Model
+from trimtab.session.rendered import MOST
 from trimtab.templates import renderer
 from trimtab.templates.chat import as_chat, as_functions, system_message
 from trimtab.templates.renderer import Renderer
@@ -166,6 +167,37 @@ def test_blocks_are_handed_on_as_servers_read_them() -> None:
     made_of = as_functions([tool])
     assert made_of == [{"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}]
     assert as_functions(None) is None
+
+
+SHOWN = """<|start|>{{ m.role }}
+{{ m.content }}
+{% for c in m.tool_calls or [] %}<call>{{ c.function.name }} {{ c.function.arguments }}</call>{% endfor %}
+<|end|>
+"""
+PICKY = (
+    "{% for m in messages %}{% for c in m.tool_calls or [] %}"
+    "{% if c.id | length != 9 or loop.length > 1 %}{{ raise_exception('one call of nine letters') }}{% endif %}"
+    "{% endfor %}" + SHOWN + "{% endfor %}"
+)
+HIDING = (
+    "{% set n = namespace(all=[]) %}{% for m in messages %}{% set n.all = n.all + [m] %}{% endfor %}"
+    "{% for m in n.all %}" + SHOWN + "{% endfor %}"
+)
+
+
+@pytest.mark.parametrize("template", [PICKY, HIDING], ids=["picky", "hiding"])
+def test_numbers_are_fitted_to_templates_that_take_few_calls_or_hide_their_messages(
+    tmp_path: Path, template: str
+) -> None:
+    """As those of Mistral and Llama 3.1, and of Devstral 2 and EXAONE 4: what a loop adds is told without them."""
+    model = Model.from_folder(make_folder(tmp_path / "m", template))
+    counter, messages = Counter.for_model(model), [{"role": "user", "content": "go"}]
+    for n in range(30):
+        call = {"type": "function", "function": {"name": "read_file", "arguments": '{"path": "a"}'}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"call{n:05}"} | call]})
+        messages.append({"role": "tool", "tool_call_id": f"call{n:05}", "content": "a file"})
+    fitted = trimtab.Ledger.of(messages, counter=counter, provider="openai_chat").total + model.prompt.opening
+    assert fitted / 1.3 <= counter.rendered(messages).total <= fitted * MOST
 
 
 @pytest.mark.parametrize("provider", ["openai_responses", "gemini", "bedrock"])
