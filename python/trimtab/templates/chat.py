@@ -92,13 +92,16 @@ def _function(tool: object) -> dict[str, Any]:
 def _ready(message: dict[str, Any], contents: Contents, *, parses: bool) -> dict[str, Any]:
     """Return a message of Chat Completions without empty fields, its arguments and its content as they are read.
 
-    A message always has a content: servers put an empty one in the place of none.
+    A message always has a content: servers put an empty one in the place of none. An empty list of calls is left out,
+    because many templates take it for calls: those of Llama 3.1 and Mistral refuse it, others write no answer.
     """
     made = {name: value for name, value in message.items() if value is not None}
     reasoning = reasoning_of(made)
     if reasoning is not None:
-        made = {"thinking": reasoning, **made, "reasoning_content": reasoning}
-    if isinstance(calls := made.get("tool_calls"), list):
+        made = dict.fromkeys(REASONING, reasoning) | made | {"reasoning_content": reasoning}
+    if isinstance(calls := made.get("tool_calls"), list) and not calls:
+        del made["tool_calls"]
+    elif isinstance(calls, list):
         made["tool_calls"] = [_with_arguments(call, parses=parses) for call in calls]
     content = made.get("content", [] if contents == "parts" else "")
     if isinstance(content, list):
@@ -115,6 +118,8 @@ def reasoning_of(message: Mapping[str, Any]) -> Any:
 
 def _part(part: Any) -> Any:
     """Return a part of a content; of a picture, a sound or a film its kind alone, for which a template has a place."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
     kind = str(part.get("type")) if isinstance(part, dict) else ""
     found = next((medium for medium in _MEDIA if medium in kind), None)
     return {"type": found} if found else part

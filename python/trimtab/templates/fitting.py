@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _SAID = "alpha beta gamma delta"
 _ARGUMENTS = '{"path": "epsilon zeta"}'
+_CALLS = ("probe0001", "probe0002", "probe0003")
+"""Ids of calls: nine letters and digits, because templates of Mistral refuse any other."""
+
 _USER: dict[str, Any] = {"role": "user", "content": _SAID}
 _ANSWER: dict[str, Any] = {"role": "assistant", "content": _SAID}
 
@@ -59,15 +62,19 @@ def _renders(template: ChatTemplate, messages: list[dict[str, Any]]) -> bool:
 def fitted(template: PromptRenderer, counter: _core.Counter) -> dict[str, Any]:
     """Return the tokens that the template adds, as fields of a ``PromptGrammar``: they estimate prompts without it.
 
-    A template that renders no calls has the numbers of one whose calls and results cost nothing but their texts.
+    A template that renders no calls has the numbers of one whose calls and results cost nothing but their texts. One
+    that hides which message it is at has those by which whole prompts grow: of a turn, and of its calls and results.
     """
     probe = _Probe(template, counter)
     (_, answer, user), total = probe.counted([_USER, _ANSWER, _USER])
+    if not answer and not user:
+        turn = probe.counted([_USER, _ANSWER, _USER, _ANSWER, _USER])[1] - total
+        user, answer = turn - turn // 2, turn // 2
     found: dict[str, Any] = {"user": user, "assistant": answer, "opening": total - 2 * user - answer}
     system = [{"role": "system", "content": _SAID}, _USER]
     with suppress(CountError):  # it takes no system text
         found["system"] = probe.counted(system)[1] - probe.counted([_USER])[1]
-    found |= _thinking(probe, answer) | _calls(probe)
+    found |= _thinking(probe, total) | _calls(probe, total)
     unsigned = ("user", "assistant", "opening", "system")
     return {name: max(value, 0) if name in unsigned else value for name, value in found.items()}
 
@@ -85,34 +92,39 @@ class _Probe:
         beyond = [tokens - texts for tokens, texts in zip(found.messages, plain, strict=True)]
         return beyond, found.total - sum(plain)
 
-    def added(self, messages: Sequence[dict[str, Any]], index: int) -> int:
-        """Return the tokens of a message beyond its texts."""
-        return self.counted(messages)[0][index]
+    def whole(self, *messages: dict[str, Any]) -> int:
+        """Return the tokens of a prompt beyond its texts."""
+        return self.counted(messages)[1]
 
 
-def _thinking(probe: _Probe, answer: int) -> dict[str, Any]:
-    """Return what the template does with thinking; ``answer`` is what it adds to an answer without any."""
-    thought = {**_ANSWER, "reasoning_content": _SAID}
+def _thinking(probe: _Probe, plain: int) -> dict[str, Any]:
+    """Return what the template does with thinking; ``plain`` is what a prompt with an answer has without any."""
+    thought = {"reasoning_content": _SAID}
     try:
-        before = probe.added([_USER, thought, _USER], 1) - answer
-        calling = {**_calling(1), "reasoning_content": _SAID}
-        now = probe.added([_USER, calling, *_results(1)], 1) - probe.added([_USER, _calling(1), *_results(1)], 1)
+        before = probe.whole(_USER, _ANSWER | thought, _USER) - plain
+        calling = _calling(1)
+        now = probe.whole(_USER, calling | thought, *_results(1)) - probe.whole(_USER, calling, *_results(1))
     except CountError:
         return {"keeps_thinking": False}
     return {"keeps_thinking": before >= 0, "thinking": max(now, 0)}
 
 
-def _calls(probe: _Probe) -> dict[str, int]:
-    """Return what the template adds to calls and their results."""
+def _calls(probe: _Probe, plain: int) -> dict[str, int]:
+    """Return what the template adds to calls and their results; ``plain`` is what it adds to a prompt without them."""
 
     def turn(calls: int) -> tuple[int, int]:
-        beyond, _ = probe.counted([_USER, _calling(calls), *_results(calls), _ANSWER, _USER])
-        return beyond[1], sum(beyond[2 : 2 + calls])
+        beyond, total = probe.counted([_USER, _calling(calls), *_results(calls), _ANSWER, _USER])
+        called, results = beyond[1], sum(beyond[2 : 2 + calls])
+        return (called, results) if called or results else (total - plain, 0)
 
     try:
-        (one, result), (two, results), (_, more) = turn(1), turn(2), turn(3)
+        one, result = turn(1)
     except CountError:
         return {}
+    try:
+        (two, results), (_, more) = turn(2), turn(3)
+    except CountError:  # it takes one call at once
+        two, results, more = 2 * one, 2 * result, 3 * result
     call, each = two - one, more - results
     return {"call": call, "calls": one - call, "result": result, "each": each, "results": results - 2 * each}
 
@@ -120,10 +132,10 @@ def _calls(probe: _Probe) -> dict[str, int]:
 def _calling(calls: int) -> dict[str, Any]:
     """Return an answer with so many calls."""
     function = {"name": "read_file", "arguments": _ARGUMENTS}
-    made = [{"id": f"call_{n}", "type": "function", "function": function} for n in range(calls)]
+    made = [{"id": name, "type": "function", "function": function} for name in _CALLS[:calls]]
     return {"role": "assistant", "content": "", "tool_calls": made}
 
 
 def _results(calls: int) -> list[dict[str, Any]]:
     """Return the results of the calls."""
-    return [{"role": "tool", "tool_call_id": f"call_{n}", "content": _SAID} for n in range(calls)]
+    return [{"role": "tool", "tool_call_id": name, "content": _SAID} for name in _CALLS[:calls]]

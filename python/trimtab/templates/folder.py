@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .template import ChatTemplate
@@ -19,6 +20,7 @@ FILES = (
     *VOCABULARIES,
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "chat_template.jinja",
     "chat_template.json",
     "additional_chat_templates/tool_use.jinja",
@@ -36,6 +38,9 @@ _WINDOWS = ("max_position_embeddings", "model_max_length", "max_sequence_length"
 _OUTPUTS = ("max_new_tokens", "max_length")
 """Fields of ``generation_config.json`` that name the most tokens of an answer."""
 
+_LISTS = ("added_tokens_decoder", "additional_special_tokens", "extra_special_tokens")
+"""Fields of ``tokenizer_config.json`` that list added tokens, or have them by number or by name."""
+
 _SETTINGS = ("lstrip", "rstrip", "single_word", "normalized")
 _BY_PLACE = re.compile(rb'"prepend_scheme"\s*:\s*"first"')
 
@@ -51,10 +56,13 @@ def described(folder: Path, options: str) -> Described:
     file = next((folder / name for name in VOCABULARIES if (folder / name).is_file()), None)
     if file is None:
         raise ValueError(f"{folder}: no vocabulary in it, looked for {' and '.join(VOCABULARIES)}")
-    if file.suffix == ".json" and _BY_PLACE.search(file.read_bytes()):
+    settings = _json(folder / "special_tokens_map.json") | _json(folder / "tokenizer_config.json")
+    if _BY_PLACE.search(file.read_bytes()) if file.suffix == ".json" else settings.get("legacy") is False:
         msg = f"{file}: its words begin otherwise at the beginning of a prompt than inside, which is not counted yet"
         raise ValueError(msg)
-    settings = _json(folder / "special_tokens_map.json") | _json(folder / "tokenizer_config.json")
+    settings.setdefault(
+        "added_tokens_decoder", {text: {"content": text} for text in _json(folder / "added_tokens.json")}
+    )
     sources = _sources(folder, settings)
     if "default" not in sources:
         msg = f"{folder}: no chat template in it; Counter.from_file counts texts in its vocabulary"
@@ -99,8 +107,10 @@ def _names(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _added(settings: dict[str, Any]) -> Iterator[tuple[str, bool, bool, bool, bool]]:
     """Yield the added tokens that the settings of a tokenizer list; a ``tokenizer.json`` may lack some."""
-    listed = settings.get("added_tokens_decoder")
-    for token in listed.values() if isinstance(listed, dict) else ():
+    lists = (settings.get(name) for name in _LISTS)
+    tokens = (each.values() if isinstance(each, dict) else each for each in lists if isinstance(each, dict | list))
+    for each in chain.from_iterable(tokens):
+        token = {"content": each} if isinstance(each, str) else each
         if isinstance(token, dict) and isinstance(token.get("content"), str):
             lstrip, rstrip, single, late = (token.get(name) is True for name in _SETTINGS)
             yield token["content"], lstrip, rstrip, single, late

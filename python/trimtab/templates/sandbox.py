@@ -109,6 +109,11 @@ class Loop(jinja2.runtime.LoopContext):
         places.enter(self._begins, self._messages._positions[self.index0])  # noqa: SLF001
         return found
 
+    def __del__(self) -> None:
+        """Leave the loop: one that a template breaks off is let go at once, and ends in no other way."""
+        if self._messages is not None:
+            del self._messages._places.loops[self._begins :]  # noqa: SLF001
+
 
 class Generation(Extension):
     """The block `generation`, which marks what a model wrote: it renders its content."""

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde::Deserialize;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::counter::Counter;
 use crate::error::Error;
@@ -184,9 +185,10 @@ impl Group {
             let token = &self.tokens[found.pattern()];
             let (before, behind) = (&text[..found.start()], &text[found.end()..]);
             let inside = before.ends_with(is_word) || behind.starts_with(is_word);
-            if found.start() < done || (token.single_word && inside) {
+            if token.single_word && inside {
                 continue;
             }
+            // One that begins inside of the white space that another took along counts too, as in the package tokenizers.
             let start = if token.lstrip { before.trim_end().len().max(done) } else { found.start() };
             let behind_it = if token.rstrip { behind.len() - behind.trim_start().len() } else { 0 };
             push(done..start, false);
@@ -197,9 +199,12 @@ impl Group {
     }
 }
 
-/// Whether a character belongs to a word.
+/// Whether a character belongs to a word: `\w` in regular expressions, with all numbers for the decimal ones.
 fn is_word(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
+    character.is_alphanumeric()
+        || is_combining_mark(character)
+        || matches!(character, '_' | '\u{200C}' | '\u{200D}' | '\u{203F}' | '\u{2040}' | '\u{2054}')
+        || matches!(character, '\u{FE33}' | '\u{FE34}' | '\u{FE4D}'..='\u{FE4F}' | '\u{FF3F}')
 }
 
 #[cfg(test)]
@@ -236,6 +241,19 @@ mod tests {
             [("a", false), (" \n<m> ", true), ("<m>\u{3000}", true), ("b", false)]
         );
         assert_eq!(shown(&all, "bend end_ end"), [("bend end_ ", false), ("end", true)]);
+        for inside in ["end\u{301}", "end\u{200D}", "\u{203F}end", "\u{A9}\u{FE0F}end", "中end"] {
+            assert_eq!(shown(&all, inside), [(inside, false)]);
+        }
+        assert_eq!(shown(&all, "\u{2019}end"), [("\u{2019}", false), ("end", true)]);
+    }
+
+    #[test]
+    fn a_token_in_white_space_that_another_takes_along_counts() {
+        let all = added(&[Added { rstrip: true, ..named("<m>") }, named("\n\n")]);
+        assert_eq!(shown(&all, "<m> \n\na"), [("<m> \n\n", true), ("\n\n", true), ("a", false)]);
+        assert_eq!(shown(&all, "<m>\n\n\na"), [("<m>\n\n\n", true), ("\n\n", true), ("\na", false)]);
+        let counter = Counter::exact(Encoding::O200k);
+        assert_eq!(all.count(&counter, &["<m>", "\n\n", "a"]).expect("few tokens"), [1, 1, 1]);
     }
 
     #[test]

@@ -15,6 +15,10 @@ const MAGIC: &[u8] = b"GGUF";
 /// Depth of arrays in arrays; none of the known keys has any.
 const DEEP: usize = 8;
 
+/// Entries of lists that are read, in all: the largest known vocabulary has a million. Each takes 24 bytes here, and may take
+/// one of the file.
+const ENTRIES: usize = 1 << 23;
+
 /// The kind of a token of a text, not of a file's own.
 const NORMAL: i64 = 1;
 
@@ -107,8 +111,8 @@ enum Field<'d> {
     List(Vec<Field<'d>>),
 }
 
-/// The bytes that are left.
-struct Reader<'d>(&'d [u8]);
+/// The bytes that are left, and the entries of lists that are still read.
+struct Reader<'d>(&'d [u8], usize);
 
 impl<'d> Reader<'d> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -148,6 +152,7 @@ impl<'d> Reader<'d> {
                 let (kind, length) = (self.number()?, self.length()?);
                 let mut list = Vec::new(); // no length is believed before its bytes are there
                 for _ in 0..length {
+                    self.1 = self.1.checked_sub(1)?;
                     list.push(self.value(kind, deep + 1)?);
                 }
                 Field::List(list)
@@ -165,7 +170,7 @@ struct Keys<'d>(Vec<(&'d str, Field<'d>)>);
 
 impl<'d> Keys<'d> {
     fn read(data: &'d [u8]) -> Result<Self, String> {
-        let mut left = Reader(data.get(MAGIC.len()..).unwrap_or_default());
+        let mut left = Reader(data.get(MAGIC.len()..).unwrap_or_default(), ENTRIES);
         let cut = "a GGUF file that is cut off or damaged";
         let version = left.number().ok_or(cut)?;
         if !(2..=3).contains(&version) {
@@ -231,6 +236,9 @@ pub fn read(data: &[u8]) -> Result<Found, String> {
         _ if tokens.is_empty() => Err("a GGUF file without a vocabulary".to_owned()),
         "gpt2" => {
             let (patterns, ignores) = patterns(keys.text("pre"))?;
+            if keys.texts("merges").is_empty() {
+                return Err("a GGUF file of pairs of bytes that lists no pairs".to_owned());
+            }
             let blank = |token: &str| token.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | 'Ġ' | 'ĉ' | 'Ċ'));
             if tokens.iter().enumerate().any(|(place, token)| kind(place) == USER_DEFINED && blank(token)) {
                 return Err("a GGUF file in which spaces are whole texts: not known".to_owned());

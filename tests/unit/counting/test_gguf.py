@@ -112,6 +112,7 @@ def test_what_is_not_known_is_said(model, tmp_path):  # noqa: F811
     refused(pairs_of_bytes(model, "some"), 'splits texts as "some"')
     refused(pairs_of_bytes(model, "gpt-2", model=(STRING, "bert")), 'of the kind "bert"')
     refused(pairs_of_bytes(model, "gpt-2"), "version 1: 2 and 3 are known", version=1)
+    refused(pairs_of_bytes(model, "gpt-2", merges=(STRING, [])), "lists no pairs")
     refused({}, "without a vocabulary")
     kinds = [4 if set(name) == {"Ġ"} else 1 for name in model["vocab"]] + [3]
     refused(pairs_of_bytes(model, "gpt-2", token_type=(I32, kinds)), "spaces are whole texts")
@@ -145,7 +146,8 @@ def test_damaged_files_are_refused_or_counted_and_nothing_breaks(tmp_path):
     deep = (
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", LIST) + struct.pack("<IQ", LIST, 1) * 50
     )
-    for data in (endless, deep, b"GGUF"):
+    long = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<IIQ", LIST, 0, 1 << 24) + bytes(1 << 24)
+    for data in (endless, deep, long, b"GGUF"):
         path.write_bytes(data)
         with pytest.raises(ValueError, match="cut off or damaged"):
             Counter.from_file(path)

@@ -138,6 +138,24 @@ def test_a_tokenizer_json_of_characters_counts_as_in_tokenizers(steps, tmp_path)
         assert ours.engine == f"trimtab {path.name}", ours.explain()
 
 
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": False}
+SPACES = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": ""}
+
+
+@pytest.mark.parametrize("cuts", [STRIP, SPACES, REPLACE | {"content": ""}], ids=["strip", "spaces", "replace"])
+def test_texts_that_may_lose_their_beginning_count_as_in_tokenizers(cuts, tmp_path):
+    """The space in front of the first word alone is left out where the text began with something else."""
+    rng, scores = random.Random("beginnings"), {"▁a": -1.0, "a": -2.0, "b": -3.0, "▁": -4.0}
+    vocabulary = {text: place for place, text in enumerate(["<unk>", *BYTES, *scores])}
+    model = {"type": "BPE", "vocab": vocabulary, "merges": merges_of(scores), "byte_fallback": True}
+    splitter = METASPACE | {"prepend_scheme": "first"}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"normalizer": cuts, "pre_tokenizer": splitter, "model": model}))
+    ours, theirs, texts = Counter.from_file(path), Tokenizer.from_file(str(path)), [" a", "a", *texts_of(rng, 40)]
+    assert ours.count_many(texts).tolist() == [len(theirs.encode(text, add_special_tokens=False)) for text in texts]
+    assert ours.engine.startswith("tokenizers")
+
+
 def test_a_long_text_without_a_space_is_counted(tmp_path):
     scores = {"a": -3.0, "aa": -1.0, "aaaa": -2.0, "中": -4.0}
     ours = Counter.from_file(model_file(tmp_path / "some.model", scores, normalizer={3: 0}.items()))

@@ -20,6 +20,7 @@ from oracles.chat_template import prompt, tokens
 from support.model_folders import ADDED, TEMPLATES, TOOLS, conversation, make_folder, vocabulary
 from support.scale import scaled
 from trimtab import Counter, CountError, Model
+from trimtab.session.rendered import MOST
 from trimtab.templates import renderer
 from trimtab.templates.chat import as_chat, as_functions, system_message
 from trimtab.templates.renderer import Renderer
@@ -154,6 +155,7 @@ def test_blocks_are_handed_on_as_servers_read_them() -> None:
                 "tool_calls": [{"id": "a", "type": "function", "function": function}],
                 "reasoning_content": "hm",
                 "thinking": "hm",
+                "reasoning": "hm",
             },
         ),
         (2, {"role": "tool", "tool_call_id": "a", "content": "x.py"}),
@@ -165,6 +167,37 @@ def test_blocks_are_handed_on_as_servers_read_them() -> None:
     made_of = as_functions([tool])
     assert made_of == [{"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}]
     assert as_functions(None) is None
+
+
+SHOWN = """<|start|>{{ m.role }}
+{{ m.content }}
+{% for c in m.tool_calls or [] %}<call>{{ c.function.name }} {{ c.function.arguments }}</call>{% endfor %}
+<|end|>
+"""
+PICKY = (
+    "{% for m in messages %}{% for c in m.tool_calls or [] %}"
+    "{% if c.id | length != 9 or loop.length > 1 %}{{ raise_exception('one call of nine letters') }}{% endif %}"
+    "{% endfor %}" + SHOWN + "{% endfor %}"
+)
+HIDING = (
+    "{% set n = namespace(all=[]) %}{% for m in messages %}{% set n.all = n.all + [m] %}{% endfor %}"
+    "{% for m in n.all %}" + SHOWN + "{% endfor %}"
+)
+
+
+@pytest.mark.parametrize("template", [PICKY, HIDING], ids=["picky", "hiding"])
+def test_numbers_are_fitted_to_templates_that_take_few_calls_or_hide_their_messages(
+    tmp_path: Path, template: str
+) -> None:
+    """As those of Mistral and Llama 3.1, and of Devstral 2 and EXAONE 4: what a loop adds is told without them."""
+    model = Model.from_folder(make_folder(tmp_path / "m", template))
+    counter, messages = Counter.for_model(model), [{"role": "user", "content": "go"}]
+    for n in range(30):
+        call = {"type": "function", "function": {"name": "read_file", "arguments": '{"path": "a"}'}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"call{n:05}"} | call]})
+        messages.append({"role": "tool", "tool_call_id": f"call{n:05}", "content": "a file"})
+    fitted = trimtab.Ledger.of(messages, counter=counter, provider="openai_chat").total + model.prompt.opening
+    assert fitted / 1.3 <= counter.rendered(messages).total <= fitted * MOST
 
 
 @pytest.mark.parametrize("provider", ["openai_responses", "gemini", "bedrock"])
@@ -215,10 +248,28 @@ def test_contents_are_what_the_template_reads() -> None:
     assert [read({"content": "x"}, how) for how in ("text", "either", "parts")] == ["x", "x", text]
     for none in ({}, {"content": None}):
         assert [read(none, how) for how in ("text", "either", "parts")] == ["", "", []]
+    assert read({"content": ["a", parts[3]]}, "either") == [parts[0], parts[3]]
     odd = {"role": "assistant", "content": None, "tool_calls": [None, {"function": 3}]}
     assert as_chat([odd], "openai_chat", "text") == [
         (0, {"role": "assistant", "content": "", "tool_calls": [None, {"function": 3}]})
     ]
+
+
+def test_what_a_message_leaves_empty_is_not_handed_on(tmp_path: Path) -> None:
+    """As Llama 3.1's template asks: what vLLM leaves out of a request, an empty list of calls, is no call."""
+    template = """
+{%- for m in messages -%}
+    {%- if 'tool_calls' in m %}{{- raise_exception('one call at once') if m.tool_calls | length != 1 }}{% endif -%}
+    {{- '<|start|>' + m.content + (m.reasoning or '') + '<|end|>' }}
+{%- endfor -%}"""
+    user, answer = {"role": "user", "content": "go"}, {"role": "assistant", "content": "hello"}
+    model = Model.from_folder(make_folder(tmp_path / "m", template))
+    found = trimtab.count([user, answer], model=model)
+    assert trimtab.count([user, answer | {"tool_calls": []}], model=model) == found
+    assert trimtab.count([user, answer | {"tool_calls": None, "reasoning": None}], model=model) == found
+    for name in ("reasoning", "reasoning_content", "thinking"):
+        text = "<|start|>go<|end|><|start|>hello there<|end|>"
+        assert trimtab.count([user, answer | {name: " there"}], model=model) == tokens(vocabulary(), text)
 
 
 def test_prompts_with_tools_take_the_template_for_tools(tmp_path: Path) -> None:
@@ -249,6 +300,34 @@ def test_special_tokens_that_the_vocabulary_lacks_are_tokens_and_changed_files_a
     file["added_tokens"].append(file["added_tokens"][-1] | {"id": 700, "content": "hello"})
     (folder / "tokenizer.json").write_text(json.dumps(file))
     assert trimtab.count(message, model=Model.from_folder(folder)) == 2
+
+
+def test_added_tokens_of_older_folders_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m", "{% for m in messages %}{{ m.content }}<over>{% endfor %}")
+    message = [{"role": "user", "content": "hello"}]
+    before = trimtab.count(message, model=Model.from_folder(folder))
+    (folder / "added_tokens.json").write_text('{"<over>": 700}')
+    assert trimtab.count(message, model=Model.from_folder(folder)) == tokens(vocabulary(), "hello") + 1 < before
+    settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"added_tokens_decoder": {}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert trimtab.count(message, model=Model.from_folder(folder)) == before
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"additional_special_tokens": ["<over>", {"content": "<x>"}, 3, None]},
+        {"extra_special_tokens": ["<over>"]},
+        {"extra_special_tokens": {"image_token": "<over>"}},
+        {"added_tokens_decoder": {"700": {"content": "<over>"}}, "extra_special_tokens": "<x>"},
+    ],
+    ids=str,
+)
+def test_added_tokens_that_the_settings_list_are_tokens(tmp_path: Path, settings: dict[str, Any]) -> None:
+    template = "{% for m in messages %}{{ m.content }}<over>{% endfor %}"
+    folder = make_folder(tmp_path / "m", tokenizer_config=json.dumps(settings | {"chat_template": template}))
+    message = [{"role": "user", "content": "hello"}]
+    assert trimtab.count(message, model=Model.from_folder(folder)) == tokens(vocabulary(), "hello") + 1
 
 
 def test_a_counter_and_a_model_go_to_another_process(tmp_path: Path) -> None:
@@ -283,6 +362,11 @@ def test_a_vocabulary_of_another_kind_has_its_added_tokens_in_the_settings(tmp_p
         ({"tokenizer.json": "{}"}, "tokenizer.json"),
         ({"tokenizer.json": ""}, "tokenizer.json"),
         ({"tokenizer.json": '{"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}'}, "begin otherwise"),
+        (
+            {"tokenizer.json": None, "tokenizer.model": "", "special_tokens_map.json": '{"legacy": false}'},
+            "begin otherwise",
+        ),
+        ({"added_tokens.json": "["}, r"added_tokens\.json: "),
         ({"chat_template.jinja": "{% for %}"}, "cannot render this: TemplateSyntaxError"),
         ({"chat_template.jinja": "{{ raise_exception('not you') }}"}, "cannot render this: TemplateError: not you"),
         ({"chat_template.jinja": "nothing of it"}, "does not show what a user says"),

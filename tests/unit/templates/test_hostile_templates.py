@@ -120,6 +120,17 @@ def test_places_survive_loops_that_end_early_and_loops_in_loops(renderer: Render
     assert renderer.render(source, values) == [(-1, "a"), (0, "b312"), (1, "323"), (2, "33"), (1, "-2"), (3, "z")]
 
 
+def test_a_loop_that_is_broken_off_has_no_text_behind_it(renderer: Renderer) -> None:
+    source = (
+        "{% for m in messages[::-1] %}{{ loop.index }}{% if m.content == '2' %}{% break %}{% endif %}{% endfor %}y"
+        "{% for m in messages %}{% for n in messages %}{{ loop.index }}{% break %}{% endfor %}{{ m.content }}"
+        "{% endfor %}z"
+    )
+    values = {"messages": [{"content": str(n)} for n in range(1, 4)]}
+    found = [(2, "1"), (1, "2"), (3, "y"), (0, "11"), (1, "12"), (2, "13"), (3, "z")]
+    assert renderer.render(source, values) == found
+
+
 @pytest.mark.slow
 def test_the_limits_leave_room_for_long_prompts(renderer: Renderer) -> None:
     source = "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}{{ loop.index }}{% endfor %}"

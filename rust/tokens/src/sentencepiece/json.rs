@@ -35,7 +35,8 @@ fn pairs(file: &Value) -> Option<Parts> {
         || splitter["type"] == "Split" && splitter["pattern"]["String"] == " " && splitter["behavior"] != "Removed";
     let leaves_none = |step: &Step| matches!(step, Step::Replace(old, new) if old == " " && !new.contains(' '));
     if !is_idle {
-        steps.push(metaspace(splitter).ok().filter(|(_, splits)| !splits)?.0);
+        let begins_late = loses_beginning(splitter, &steps);
+        steps.push(metaspace(splitter).ok().filter(|(_, splits)| !splits && !begins_late)?.0);
     } else if !splitter.is_null() && !steps.last().is_some_and(leaves_none) {
         return None; // texts are split at spaces
     }
@@ -105,13 +106,7 @@ fn split_by(splitter: &Value, steps: &mut Vec<Step>) -> Result<bool, String> {
         [] => Ok(false),
         [space] => {
             let (step, splits) = metaspace(space)?;
-            // A first word is one that begins where the text does, before it is rewritten.
-            let cuts = |step: &Step| match step {
-                Step::Strip(left, _) => *left,
-                Step::Replace(_, new) => new.is_empty(),
-                _ => false,
-            };
-            if space["prepend_scheme"] == "first" && steps.iter().any(cuts) {
+            if loses_beginning(space, steps) {
                 return Err(wrong("whose texts may lose their beginning"));
             }
             steps.push(step);
@@ -126,6 +121,17 @@ fn split_by(splitter: &Value, steps: &mut Vec<Step>) -> Result<bool, String> {
         }
         _ => Err(wrong("whose texts are split in several ways")),
     }
+}
+
+/// Whether a text may lose its beginning where a space is put in front of its first word alone: that is the word that
+/// begins where the text does, before it is rewritten.
+fn loses_beginning(space: &Value, steps: &[Step]) -> bool {
+    let cuts = |step: &Step| match step {
+        Step::Strip(left, _) => *left,
+        Step::Replace(_, new) | Step::Spaces(new) => new.is_empty(),
+        _ => false,
+    };
+    space["prepend_scheme"] == "first" && steps.iter().any(cuts)
 }
 
 /// The steps of a normalizer.

@@ -17,7 +17,7 @@ use crate::bpe::kept::{halves, in_words};
 const HEADER: usize = 16;
 
 /// The first word: the format's name and version. What the words mean changes it.
-const FORMAT: u64 = u64::from_le_bytes(*b"pieces01");
+const FORMAT: u64 = u64::from_le_bytes(*b"pieces02");
 
 /// Where the header has the file's digest, that of its own content, and the lengths of the settings and of the tables.
 const FILE: Range<usize> = 1..3;
