@@ -159,7 +159,7 @@ class Report:
         version: trimtab's.
         hides: whether texts are hidden.
         taken: of a list in the archive, what its compaction did to each message, as ``states`` returns it; else None.
-        rebuilt: calls that rebuilt the provider's cache, by messages of the whole session.
+        rebuilt: calls that rebuilt the provider's cache, by messages as in ``course``; None where none was billed.
     """
 
     title: str
@@ -179,7 +179,7 @@ class Report:
     version: str
     hides: bool = False
     taken: NDArray[np.int64] | None = None
-    rebuilt: Sequence[CacheRebuild] = ()
+    rebuilt: Sequence[CacheRebuild] | None = None
 
     def text(self, text: str) -> str:
         """Return a text of the session as the page shows it: itself, or its length."""

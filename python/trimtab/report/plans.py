@@ -209,6 +209,8 @@ QUESTION = "Why was the cache rebuilt?"
 def rebuilt(report: Report) -> Markup:
     """Return the panel on the calls that found less of their prompt in the cache than was there."""
     found = report.rebuilt
+    if found is None:
+        return panel(QUESTION, tag("p", "The file records no billed call."))
     if not found:
         return panel(QUESTION, tag("p", "No billed call of the file found less than the call before had left there."))
     costs = [each.cost for each in found if each.cost is not None]
