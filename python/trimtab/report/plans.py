@@ -179,7 +179,7 @@ def history(report: Report) -> Markup:
     question = "What was compacted, how, and what does the model read instead?"
     if not report.past:
         return panel(question, tag("p", "The archive has no compaction of this session."))
-    heads = ("time", "ref", "strategy", "before", "after", "messages removed", "summary by", "why")
+    heads = ("time", "ref", "strategy", "before", "after", "messages removed or changed", "summary by", "why")
     rows = (
         (each.when, each.ref, each.strategy, each.before, each.after, each.removed, report.text(each.by) or "none",
          report.text(each.reason))
