@@ -21,10 +21,14 @@ def run() -> None:
 
 
 def _open_streams() -> None:
-    """Opens the null device for each standard stream that is closed; a file would get its number otherwise."""
+    """Opens the null device for each standard stream that is closed; a file would get its number otherwise.
+
+    On stdout, a character that its encoding lacks becomes an escape, as on stderr: a pipe may have one of 256.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def _main(arguments: list[str]) -> int:

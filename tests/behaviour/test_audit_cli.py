@@ -77,7 +77,7 @@ def test_audit_of_several_files_is_a_table(home: Path) -> None:
     Path("plain.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES["claude_code"](3)))
     told = run("audit", "session.jsonl", "plain.jsonl", "missing.jsonl", "--fail-on", "rules")
     head, first, second, third, total = told.stdout.splitlines()
-    assert head.split() == ["file", "messages", "compactions", "rules", "lost", "requests", "tasks", "files"]
+    assert head.split() == ["file", "messages", "compactions", "lost", "rules", "requests", "tasks", "files"]
     assert first.split() == ["session.jsonl", "56", "1", *"1 of 1 0 of 2 1 of 1 0 of 1".split()]
     assert second.split() == ["plain.jsonl", "9", "0"]
     assert third.endswith("no such file")

@@ -158,7 +158,7 @@ def _describe(past: ArchivedCompaction) -> str:
     tokens = f"{past.original_tokens:,} -> {past.compacted_tokens:,} tokens"
     when = f"{past.created_at:%Y-%m-%d %H:%M}"
     how = f"{past.strategy}{by}, {past.duration_ms:,} ms"
-    return f"{past.ref}  {when}  {tokens}, {past.messages_removed:,} messages ({how})"
+    return f"{past.ref}  {when}  {tokens}, {past.messages_removed:,} messages removed or changed ({how})"
 
 
 def _preview(original: Original) -> str:

@@ -100,7 +100,7 @@ class Audited:
 
 def run(options: argparse.Namespace) -> int:
     """Audit each compaction; return 1 if an item of a kind of ``--fail-on`` is lost. Several files in a table."""
-    return run_files(options, _answer, ("messages", "compactions", "rules lost", *ROW[1:]))
+    return run_files(options, _answer, ("messages", "compactions", "lost rules", *ROW[1:]))
 
 
 def _answer(options: argparse.Namespace) -> FileAnswer:

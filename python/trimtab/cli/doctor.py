@@ -12,7 +12,7 @@ from .. import __version__, _core
 from .._home import archive_url
 from ..archive.opener import check_url
 from .files import archive_path, is_database
-from .options import add_archive, add_json
+from .options import add_archive, add_json, address
 from .output import print_answer
 from .terminal import Styled
 
@@ -41,6 +41,9 @@ EXTRAS = {
 }
 """Extras, each with the module by which it is recognized."""
 
+UNASKED = "not looked at: only an archive in a file is"
+"""The state of an archive in memory or on a server."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
@@ -67,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         "threads": _core.threads(),
         "vocabularies": [name for name in VOCABULARIES if _core.Counter(name).count("a")],
         "sqlite": sqlite3.sqlite_version,
-        "archive": url,
+        "archive": address(url),
         "archive_bytes": _size(archive_path(url)),
         "archive_fault": fault,
         "extras": {name: find_spec(module) is not None for name, module in EXTRAS.items()},
@@ -79,7 +82,8 @@ def run(options: argparse.Namespace) -> int:
 def _lines(report: dict[str, Any]) -> list[str]:
     place, size, fault = (report[name] for name in ("archive", "archive_bytes", "archive_fault"))
     state = "not there yet" if size is None else f"{size:,} bytes"
-    archive = f"{place.removeprefix('sqlite:///')} ({state})"
+    is_file = place.startswith("sqlite:///")
+    looked = "can be written" if is_file else UNASKED
     installed = [name for name, there in report["extras"].items() if there]
     missing = [name for name, there in report["extras"].items() if not there]
     lines = [
@@ -88,20 +92,13 @@ def _lines(report: dict[str, Any]) -> list[str]:
         f"threads       {report['threads']:,} (TRIMTAB_THREADS sets their number)",
         f"vocabularies  {', '.join(report['vocabularies'])}",
         f"SQLite        {report['sqlite']}",
-        f"archive       {archive}" if place.startswith("sqlite:///") else f"archive       {_server(place)}",
-        Styled(f"  fault       {fault}", "red") if fault else "  state       can be written",
+        f"archive       {place.removeprefix('sqlite:///')}{f' ({state})' if is_file else ''}",
+        Styled(f"  fault       {fault}", "red") if fault else f"  state       {looked}",
         f"extras        {', '.join(installed) or 'none'}",
     ]
     if missing:
         lines += [f"  missing     {', '.join(missing)}", f"  install     pip install 'trimtab[{missing[0]}]'"]
     return lines
-
-
-def _server(url: str) -> str:
-    """Return an address without its password."""
-    from .._mask import mask
-
-    return mask(url)
 
 
 def _size(path: str) -> int | None:
@@ -119,6 +116,8 @@ def _fault(path: str) -> str | None:
             return f"{place} is no file: name another with --archive"
         if not os.access(place, os.R_OK | os.W_OK):
             return f"{place} cannot be read and written: change its mode or owner"
+        if not os.access(folder := place.resolve().parent, os.W_OK | os.X_OK):
+            return f"nothing can be created in {folder}, where SQLite writes beside {place.name}: change its mode"
         if place.stat().st_size and not is_database(path):
             return f"{place} is damaged or no archive: restore a backup, move it away, or name another with --archive"
         return None

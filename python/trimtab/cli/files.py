@@ -173,7 +173,8 @@ def write(name: str, text: str) -> None:
 
 def _write(name: str, text: str) -> None:
     if name == "-":
-        sys.stdout.write(text)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())  # as a file has it, whatever the terminal's encoding
         return
     path = Path(name)
     if path.is_dir() or name.endswith(os.sep):

@@ -126,7 +126,16 @@ def archive_option(url: str | None) -> str:
     """Return the option that names an archive, for such a command; nothing for the default one, or without one."""
     from shlex import quote
 
-    return "" if url in (None, archive_url()) else f" --archive {quote(str(url))}"
+    return "" if url in (None, archive_url()) else f" --archive {quote(address(str(url)))}"
+
+
+def address(url: str) -> str:
+    """Return an address as it is shown: a server's has no password, for who sees the output need not know it."""
+    if url.startswith("sqlite:///"):
+        return url
+    from .._mask import mask
+
+    return mask(url)
 
 
 READING = ("model", "window", "format", "whole")
@@ -156,7 +165,7 @@ def given_options(options: argparse.Namespace, *names: str) -> str:
             if value is True:
                 words.append(f" {option}")
             elif value is not None and value is not False and value != _DEFAULTS.get(name):  # 0 is a message
-                text = str(value)
+                text = address(value) if name == "summarizer_url" else str(value)
                 words.append(f" {quote(f'{option}={text}')}" if text.startswith("-") else f" {option} {quote(text)}")
     return "".join(words)
 

@@ -17,15 +17,15 @@ from .. import __version__, _core, formats
 from ..archive.names import given_name
 from ..counting.counter import scan
 from ..messages.types import Transcript
-from ..planning.rebuilds import rebuilds
-from ..report import Past, Planned, Report, Share, course, page, sentence, sizes, states
+from ..planning.rebuilds import CacheRebuild, rebuilds
+from ..report import Course, Past, Planned, Report, Share, course, page, sentence, sizes, states
 from .count import fields, summed
 from .files import archive_path, check_output, existing, write
 from .input import load
 from .options import add_archive, add_file, add_output, add_policy, add_session
 from .originals import fate, full_ref
 from .output import print_json, print_line
-from .preview import preview, without_archive
+from .preview import Previewed, preview, without_archive
 from .progress import Progress
 from .show import costs, parts_of
 
@@ -161,15 +161,7 @@ def _report(options: argparse.Namespace, found: Transcript, past: Sequence[Past]
     first = previews[0]
     contents, prompt = first.contents, first.next_prompt
     counted = fields(found, first.cm, prompt, summed(contents.ledger))
-    whole, cuts = _whole(options, found)
-    last = cuts[-1] if whole is not found else 0  # the list of now follows the messages that compactions replaced
-    per_message, usage = contents.per_message, found.usage
-    if last:
-        replaced = scan(whole.messages[:last], first.cm.counter, whole.provider).per_message.astype("int64")
-        per_message = np.concatenate([replaced, per_message])
-        usage = [call for call in whole.usage if call.before <= last]
-        usage += [replace(call, before=call.before + last) for call in found.usage]
-    fixed = counted["system_and_tools"] + counted["not_in_file"]
+    drawn, rebuilt = _drawn(options, found, first, counted["system_and_tools"] + counted["not_in_file"])
     verdict, *notes = prompt.lines()
     return Report(
         title=options.file if options.file != "-" else "a session",
@@ -182,14 +174,42 @@ def _report(options: argparse.Namespace, found: Transcript, past: Sequence[Past]
         caps=[(cap, contents.over(cap)) for cap in CAPS],
         repeats=contents.repeats(),
         plans=[Planned(name, each.plan, each.changes) for name, each in zip(names, previews, strict=True)],
-        course=course(per_message, fixed, cuts, usage, last),
+        course=drawn,
         past=past,
         cost=costs(first),
         counted_by=f"By {first.cm.counter.explain()}",
         version=__version__,
         hides=options.redact,
-        rebuilt=rebuilds(whole, per_message.tolist()) if len(per_message) == len(whole.messages) else (),
+        rebuilt=rebuilt,
     )
+
+
+def _drawn(
+    options: argparse.Namespace, found: Transcript, first: Previewed, fixed: int
+) -> tuple[Course, list[CacheRebuild] | None]:
+    """Return the prompt over the session, and the calls that rebuilt the cache; None where none was billed.
+
+    The messages that compactions replaced stand in front of the list of now, which may begin with some that the last
+    one kept: behind these, it is the end of the whole session.
+    """
+    whole, cuts = _whole(options, found)
+    counts = first.contents.per_message
+    if whole is found:
+        return course(counts, fixed, cuts, found.usage), rebuilds(found, counts.tolist()) if found.calls else None
+    last, all_counts = cuts[-1], scan(whole.messages, first.cm.counter, whole.provider).per_message.astype("int64")
+    drawn = np.concatenate([all_counts[:last], counts])
+    usage = [call for call in whole.usage if call.before <= last]
+    usage += [replace(call, before=call.before + last) for call in found.usage]
+    kept = len(drawn) - len(whole.messages)
+
+    def moved(place: int) -> int:
+        return place + kept if place >= last else place
+
+    rebuilt = [
+        replace(each, message=moved(each.message), place=None if each.place is None else moved(each.place))
+        for each in rebuilds(whole, all_counts.tolist())
+    ]
+    return course(drawn, fixed, cuts, usage, last), rebuilt if whole.calls else None
 
 
 def _whole(options: argparse.Namespace, found: Transcript) -> tuple[Transcript, list[int]]:

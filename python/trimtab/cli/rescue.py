@@ -17,7 +17,7 @@ from ..counting.counter import Counter, scan
 from ..errors import MessageError
 from .files import write
 from .input import DEFAULT_MODELS, sendable, target
-from .options import add_archive, add_file, add_policy, archive_option
+from .options import add_archive, add_file, add_policy, address, archive_option
 from .originals import note_origin
 from .output import print_answer, print_line
 from .progress import Progress
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         *_commands(report["resume"]),
         f"  originals   {kept}",
     ]
-    print_answer(options, {**report, "ref": result.ref, "archive": url}, lines)
+    print_answer(options, {**report, "ref": result.ref, "archive": address(url)}, lines)
     return 0
 
 

@@ -203,6 +203,10 @@ def bar(share: float, most: int) -> str:
     """Return a bar in ``most`` cells; a share above 0 has an eighth at least."""
     eighths = max(round(share * most * 8), 1) if share > 0 else 0
     whole, part = divmod(min(eighths, most * 8), 8)
+    try:
+        EIGHTHS.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return ("#" * (whole or part > 0)).ljust(most)
     return (EIGHTHS[8] * whole + EIGHTHS[part] * (part > 0)).ljust(most)
 
 

@@ -54,11 +54,15 @@ class CacheReadings:
             return
         expired = self._expired(now, ttl)
         self.is_cached |= bool(charged.cache_read or charged.cache_write)
-        if charged.cache_write:
-            self.hourly = 2 * charged.hourly > charged.cache_write
+        self.learn_life(charged)
         if before is not None and before >= SMALLEST and self.is_cached and not expired:
             self.hits.append(2 * charged.cache_read >= before)
         self.used = now
+
+    def learn_life(self, charged: Usage) -> None:
+        """Learn for how long the agent has its prompts kept, which a call of the past tells as well."""
+        if charged.cache_write:
+            self.hourly = 2 * charged.hourly > charged.cache_write
 
     def cold(self, now: float, ttl: int | None) -> float | None:
         """Return the probability that the cache is cold when a call arrives now; None if too little is known.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -159,7 +160,7 @@ class Report:
         version: trimtab's.
         hides: whether texts are hidden.
         taken: of a list in the archive, what its compaction did to each message, as ``states`` returns it; else None.
-        rebuilt: calls that rebuilt the provider's cache, by messages of the whole session.
+        rebuilt: calls that rebuilt the provider's cache, by messages as in ``course``; None where none was billed.
     """
 
     title: str
@@ -179,11 +180,17 @@ class Report:
     version: str
     hides: bool = False
     taken: NDArray[np.int64] | None = None
-    rebuilt: Sequence[CacheRebuild] = ()
+    rebuilt: Sequence[CacheRebuild] | None = None
 
-    def text(self, text: str) -> str:
-        """Return a text of the session as the page shows it: itself, or its length."""
-        return f"[{len(text):,} characters]" if self.hides and text else text
+    def text(self, text: str, most: int = sys.maxsize) -> str:
+        """Return a text of the session as the page shows it: itself, or its length.
+
+        Args:
+            text: the text.
+            most: characters from which it is known to have been cut.
+        """
+        more = " or more" if len(text) >= most else ""
+        return f"[{len(text):,} characters{more}]" if self.hides and text else text
 
 
 def states(messages: int, left: Sequence[int], changed: Sequence[int]) -> NDArray[np.int64]:

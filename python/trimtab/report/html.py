@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .._repr import printable
+from ..ledger.contents import ARGUMENT, WORDS
 from . import charts
 
 if TYPE_CHECKING:
@@ -89,10 +90,6 @@ def data(value: Any) -> Markup:
     return Markup(f'<script type="application/json">{text}</script>')
 
 
-WORDS = 80
-"""Characters of first words and of an argument on the page."""
-
-
 def panel(question: str, *inside: object) -> Markup:
     """Return a panel with its question as the heading."""
     return tag("section", tag("h2", question), *inside)
@@ -113,7 +110,7 @@ def said(report: Report, argument: str, words: str, most: int) -> tuple[str, str
     """Return an argument, of a path its end, and first words, each cut to so many characters."""
     words = "" if words == argument else words
     if report.hides:
-        return report.text(argument), report.text(words)
+        return report.text(argument, ARGUMENT), report.text(words, WORDS)
     if "/" in argument[-most:] and " " not in argument and len(argument) > most:
         argument = f"…{argument[1 - most :]}"
     return _begun(argument, most), _begun(words, most) + "…" * (len(words) == WORDS == most)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._repr import printable
+from ..ledger.contents import ARGUMENT, WORDS
 from . import charts
 from .figures import SPLIT, errors
 from .html import (
-    WORDS,
     Markup,
     about,
     bar,
@@ -218,7 +218,7 @@ def largest(report: Report) -> Markup:
     caps = [(f"{cap:,} tokens", saved, f"{100 * saved / total:.1f} %") for cap, saved in report.caps]
     again = [
         (
-            f"{each.tool} {report.text(each.argument)} {report.text(each.part)}".rstrip(),
+            f"{each.tool} {report.text(each.argument, ARGUMENT)} {report.text(each.part, WORDS)}".rstrip(),
             len(each.messages),
             each.tokens,
             f"#{each.newest:,}",

@@ -179,7 +179,7 @@ def history(report: Report) -> Markup:
     question = "What was compacted, how, and what does the model read instead?"
     if not report.past:
         return panel(question, tag("p", "The archive has no compaction of this session."))
-    heads = ("time", "ref", "strategy", "before", "after", "messages removed", "summary by", "why")
+    heads = ("time", "ref", "strategy", "before", "after", "messages removed or changed", "summary by", "why")
     rows = (
         (each.when, each.ref, each.strategy, each.before, each.after, each.removed, report.text(each.by) or "none",
          report.text(each.reason))
@@ -209,6 +209,8 @@ QUESTION = "Why was the cache rebuilt?"
 def rebuilt(report: Report) -> Markup:
     """Return the panel on the calls that found less of their prompt in the cache than was there."""
     found = report.rebuilt
+    if found is None:
+        return panel(QUESTION, tag("p", "The file records no billed call."))
     if not found:
         return panel(QUESTION, tag("p", "No billed call of the file found less than the call before had left there."))
     costs = [each.cost for each in found if each.cost is not None]

@@ -50,6 +50,8 @@ def learn(memory: Memory, transcript: Transcript) -> None:
         call = ReadCall(messages, transcript.system, transcript.tools, ledger=ledger, origin=ledger)
         memory.sizes.size(memory.settings, call)
         memory.record(Usage(charged.prompt, charged.output, earlier=charged.earlier), past=True)
+    for each in transcript.calls[-CHARGES:]:
+        memory.sizes.forecast.readings.learn_life(each.usage)
 
 
 def _billed_last(memory: Memory, transcript: Transcript) -> int:

@@ -272,6 +272,14 @@ def test_whatever_comes_the_line_is_short_and_the_exit_code_0(tmp_path: Path) ->
         assert len(done.stdout) <= 90
 
 
+def test_the_line_is_utf_8_in_any_locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = json.dumps(state(written(tmp_path, OPENING))).encode()
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    told = run(given, capture_output=True).stdout.decode()
+    assert " · " in told
+    assert told.endswith(" until compaction\n")
+
+
 def test_a_closed_pipe_and_a_full_disk_are_silent(tmp_path: Path) -> None:
     given = json.dumps(state(written(tmp_path, OPENING))).encode()
     read, written_to = os.pipe()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import time
@@ -13,6 +14,7 @@ import pytest
 
 import trimtab
 from support.archives import commit, query, record, said
+from support.command import run
 from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import PostgresArchive, SqlArchive, SqliteArchive, Stored, open_archive
@@ -192,3 +194,14 @@ def test_open_archive_accepts_a_url_and_errors_hide_its_password(postgres: Serve
     assert archive.location == f"postgresql://{postgres.folder}/postgres"
     with pytest.raises(trimtab.ArchiveError, match=f"{postgres.folder}/postgres is closed"):
         archive.history()
+
+
+def test_no_command_prints_the_password_of_its_archive(postgres: Server, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(talk()))
+    words = ("compact", str(tmp_path / "s.json"), "-o", str(tmp_path / "o.json"), "--target-share", "0.5")
+    server = ("--archive", f"{postgres.url}&password=secret")
+    told = run(*words, *server).stdout
+    assert "trimtab restore" in told
+    assert "password=[REDACTED]" in told
+    listed = run("archive", "list", *server).stdout
+    assert "secret" not in told + listed + run(*words, *server, "--json").stdout

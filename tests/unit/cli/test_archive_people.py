@@ -218,4 +218,6 @@ def test_diff_tells_what_left_what_changed_and_what_stayed_in_reading_order(home
     signs = {sign: [int(line[1:].split()[0]) for line in lines if line.startswith(sign)] for sign in "-~"}
     assert signs == {"-": found["left"], "~": found["changed"]}
     assert any(line.strip().endswith("messages stayed") for line in lines)
+    gone = len(found["left"]) + len(found["changed"])
+    assert f", {gone} messages removed or changed (" in run("archive", "show", ref).stdout
     assert "Fix the flaky test" in run("diff", ref).stdout or 0 in found["stayed"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -107,7 +109,35 @@ def test_doctor_shows_versions_places_and_extras(home: Path, monkeypatch: pytest
     done = run("doctor")
     assert done.returncode == 1
     assert "name another place with --archive or TRIMTAB_HOME" in done.stdout
-    assert "secret" not in run("doctor", "--archive", "postgresql://me:secret-word@host/db").stdout
+    server = ("doctor", "--archive", "postgresql://me:secret-word@127.0.0.1:1/db")
+    assert "secret" not in run(*server).stdout
+    assert "can be written" not in run(*server).stdout  # nobody has asked it
+    assert json.loads(run(*server, "--json").stdout)["archive"] == "postgresql://[REDACTED]@127.0.0.1:1/db"
+
+
+def test_doctor_sees_that_sqlite_cannot_write_beside_the_archive(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "home").mkdir()
+    sqlite3.connect(home / "home" / "archive.db").close()
+    monkeypatch.setattr("os.access", lambda place, _: Path(place).is_file())
+    done = run("doctor")
+    assert done.returncode == 1
+    assert f"nothing can be created in {home / 'home'}, where SQLite writes beside archive.db" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_pipe_of_any_encoding_gets_every_answer_and_files_are_utf_8(home: Path, encoding: str) -> None:
+    messages = transcript(TALK, provider="anthropic")
+    Path("s.json").write_text(json.dumps([{"role": "user", "content": "Grüße, 世界"}, *messages[1:]]))
+
+    def piped(*words: str) -> bytes:
+        command = [sys.executable, "-m", "trimtab", *words]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+
+    shown = piped("show", "s.json", "--by", "message", "--top", "99").decode(encoding)
+    assert ("Grüße, 世界" if encoding == "utf-8" else "\\u4e16\\u754c") in shown
+    assert ("#" * 16 if encoding != "utf-8" else "█" * 16) in shown
+    assert "Grüße, 世界" in piped("report", "s.json", "-o", "-").decode()
 
 
 def test_a_version_is_told_without_loading_a_verb() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from support.models import CLAUDE_MILLION
 from support.transcripts import PROVIDERS, transcript
-from trimtab import Compactor, Counter, Model, Plan
+from trimtab import Compactor, Counter, Model, Plan, Transcript, Usage
+from trimtab.messages import BilledCall
 from trimtab.models.model import Price
 from trimtab.planning import Prune
 
@@ -114,6 +115,18 @@ def test_a_cache_of_an_hour_is_warm_after_ten_minutes():
     assert not loop.pruned
     loop.step(pause=3_700)
     assert loop.pruned
+
+
+def test_a_session_file_tells_how_long_its_agent_keeps_a_cache_and_so_what_a_rewrite_costs():
+    messages = transcript("u:9 " + " ".join(f"c{n} r{n}:{WORDS}" for n in range(30)))
+
+    def once(hourly):
+        calls = [BilledCall(20, Usage(9, 5, 90_000, 2_000, hourly)), BilledCall(22, Usage(9, 5, 92_000))]
+        cm = Compactor(SONNET)
+        cm.learn(Transcript(messages, "anthropic", "claude_code", model=SONNET, calls=calls))
+        return cm.plan(messages, target_share=0.5).savings.once
+
+    assert once(2_000) == pytest.approx(once(0) * (2.0 - 0.1) / (1.25 - 0.1))
 
 
 def test_nothing_is_pruned_below_the_trigger_while_no_usage_tells_of_a_cache():

@@ -167,7 +167,7 @@ def test_the_report_has_each_fall_by_the_numbers_of_the_page(tmp_path: Path, mon
     assert "2 before #0" in text, "the answer in front of the compaction"
     (tmp_path / "list.json").write_text('[{"role": "user", "content": "Go."}]')
     assert main(["report", str(tmp_path / "list.json"), "-o", str(page)]) == 0
-    assert "No billed call of the file found less" in page.read_text()
+    assert "The file records no billed call." in page.read_text()
 
 
 def test_show_cache_says_that_there_is_nothing_to_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,3 +194,36 @@ def test_a_codex_session_has_the_time_of_each_call(tmp_path: Path) -> None:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     [one] = trimtab.read(path).calls
     assert (one.before, one.at, one.usage.prompt) == (1, START.timestamp() + 6, 40_000)
+
+
+def test_the_report_has_each_fall_of_a_list_that_begins_with_kept_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+
+    def item(role: str, text: str) -> dict[str, Any]:
+        kind = "input_text" if role == "user" else "output_text"
+        return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+    def answered(text: str, cached: int) -> list[dict[str, Any]]:
+        usage = {"input_tokens": 40_000, "cached_input_tokens": cached, "output_tokens": 5}
+        info = {"last_token_usage": usage}
+        return [
+            {"type": "response_item", "payload": item("user", text)},
+            {"type": "response_item", "payload": item("assistant", "On it.")},
+            {"type": "event_msg", "payload": {"type": "token_count", "info": info}},
+        ]
+
+    kept = [item("user", "Go."), item("user", "Go on."), item("user", "What was done: nothing.")]
+    after = {"type": "compacted", "payload": {"message": "", "replacement_history": kept}}
+    lines = [*answered("Go.", 38_000), *answered("Go on.", 39_000), after, *answered("Now?", 5_000)]
+    path, page = tmp_path / "rollout.jsonl", tmp_path / "report.html"
+    path.write_text("".join(f"{json.dumps({**line, 'timestamp': '2026-01-22T21:13:00Z'})}\n" for line in lines))
+    whole, found = trimtab.read(path, whole=True), trimtab.read(path)
+    assert [message["content"][0]["text"] for message in found.messages[-2:]] == ["Now?", "On it."]
+    assert len(found.messages) > len(whole.messages) - whole.compactions[-1], "else the list has none of before"
+    assert main(["report", str(path), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "1 call found less than was there: 34,000 tokens were paid again" in text
+    row = text[text.index('aria-label="rebuilt caches"') :]
+    assert f"<td>#{len(found.messages) - 1}</td>" in row[: row.index("a compaction replaced the messages")]

@@ -242,6 +242,14 @@ def test_redact_hides_every_text_of_the_session(home: Path) -> None:
     assert "secret" not in hides
 
 
+def test_the_length_of_a_text_that_is_known_in_part_is_said_to_be_more() -> None:
+    page = written(EXAMPLE, "--redact")
+    assert "[80 characters or more]" in page
+    assert "[400 characters or more]" in page
+    assert "[400 characters]" not in page
+    assert re.search(r"\[44 characters\]", page)
+
+
 def _texts(value: Any) -> list[str]:
     if isinstance(value, dict):
         return [text for name, part in value.items() if name in {"content", "text", "input"} for text in _texts(part)]

@@ -105,6 +105,25 @@ def test_shared_sessions_work(browser: Any, shared: Path, place: int) -> None:
     works(browser, report(sources(shared)[place]))
 
 
+def test_a_printed_page_shows_what_is_folded(browser: Any) -> None:
+    page, _ = opened(browser, report(str(formats.EXAMPLE)))
+    table = page.locator("details table").first
+    shown = "table => table.checkVisibility({contentVisibilityAuto: true})"
+    assert not table.evaluate(shown)
+    page.emulate_media(media="print")
+    assert table.evaluate(shown)
+
+
+def test_a_name_of_60_characters_does_not_widen_a_narrow_page(browser: Any) -> None:
+    call = {"type": "tool_use", "id": "a", "name": "very_long_tool_name_" * 3, "input": {"path": "/src" * 90}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "found " * 900}
+    messages = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result]}]  # fmt: skip
+    Path("s.json").write_text(json.dumps(messages))
+    page, _ = opened(browser, report("s.json"), viewport={"width": 380, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == 380
+
+
 def test_a_hostile_session_works_and_runs_nothing(browser: Any) -> None:
     Path("s.json").write_text(json.dumps(hostile()))
     works(browser, report("s.json"))

@@ -56,8 +56,8 @@ def print_status() -> int:
     except (Exception, KeyboardInterrupt):  # noqa: BLE001 - see above
         line = UNKNOWN
     try:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        sys.stdout.buffer.write(f"{line}\n".encode())  # Claude Code reads UTF-8, whatever the locale
+        sys.stdout.buffer.flush()
     except (OSError, ValueError):  # nobody reads it; without dup2 Python would report it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
