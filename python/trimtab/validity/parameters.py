@@ -30,6 +30,9 @@ LEAST = {COMPACT: 50_000, "compact_threshold": 1_000}
 """Fewest tokens of a trigger, by the edit or the parameter that has it."""
 
 _FLAGS = {CLEAR_RESULTS: EDITING, CLEAR_THINKING: EDITING, COMPACT: COMPACTING}
+THINKS = ("enabled", "adaptive", "between_tools")
+"""Types of ``thinking`` with which a model thinks."""
+
 _OF_REPLY = ("stop_sequences", "output_format")
 
 
@@ -73,7 +76,7 @@ def _of_edits(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Ite
     management = request.get("context_management")
     if management is None:
         return
-    edits = management.get("edits") if isinstance(management, Mapping) else None
+    edits = management.get("edits", ()) if isinstance(management, Mapping) else None
     if not isinstance(edits, list | tuple) or not all(isinstance(edit, Mapping) for edit in edits):
         words = "context_management.edits: Input should be a valid list"
         yield "edits_malformed", words, "send a list of edits, each with its type"
@@ -99,7 +102,7 @@ def _of_edit(where: str, edit: Mapping[str, Any]) -> Iterator[tuple[str, str, st
     kind, least = edit["type"], LEAST.get(edit["type"], 0)
     for name in ("trigger", "keep", "clear_at_least"):
         held = edit.get(name)
-        if held is None or (name == "keep" and held == "all" and kind == CLEAR_THINKING):
+        if held is None or (name == "keep" and kind == CLEAR_THINKING and held in ("all", {"type": "all"})):
             continue
         tokens = held.get("value") if isinstance(held, Mapping) else None
         floor = least if name == "trigger" else 0
@@ -118,7 +121,7 @@ def _together(
             yield "thinking_edit_not_first", words, "put it first"
         thinking = request.get("thinking")
         whole = "model" in request or "thinking" in request  # else the caller's other keywords may have it
-        if whole and (not isinstance(thinking, Mapping) or thinking.get("type") not in {"enabled", "adaptive"}):
+        if whole and (not isinstance(thinking, Mapping) or thinking.get("type") not in THINKS):
             words = f"`{CLEAR_THINKING}` strategy requires `thinking` to be enabled or adaptive"
             yield "thinking_edit_without_thinking", words, "leave the edit out, or switch thinking on"
     if COMPACT in types and any(_is_signed(block) for block, *_ in _compactions(messages)):
@@ -159,7 +162,14 @@ def _of_blocks(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> It
         if flag not in sent:
             words = "messages: Input tag 'compaction' found using 'type' does not match any of the expected tags"
             yield "beta_required", words, f"send the beta flag {flag} with every request that has the block"
-    if not any(_is_signed(block) for block, *_ in found):
+    is_signed, config = any(_is_signed(block) for block, *_ in found), request.get("output_config")
+    budget = config.get("task_budget") if isinstance(config, Mapping) else None
+    if isinstance(budget, Mapping) and budget.get("remaining") is not None and (is_signed or request.get("compaction")):
+        words = (
+            "output_config.task_budget.remaining cannot be combined with `compaction`, nor with a signed block of it"
+        )
+        yield "compaction_with_reply", words, "leave remaining out"
+    if not is_signed:
         return
     for block, place, at in found:
         if (place or at) and _is_signed(block):

@@ -17,6 +17,7 @@ CALL = {"type": "tool_use", "id": "t", "name": "Read", "input": {}}
 UNSIGNED = {"type": "compaction", "content": "so far"}
 BETAS = [EDITING, COMPACTING]
 FLAGS = [*BETAS, ON_DEMAND]
+BUDGET = {"task_budget": {"type": "tokens", "total": 90_000, "remaining": 40_000}}
 
 
 def says(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
@@ -66,6 +67,8 @@ ANTHROPIC: list[tuple[str, dict[str, Any], list[Any]]] = [
     ("compaction_with_reply", alone(stop_sequences=["x"]), HELLO),
     ("compaction_with_reply", alone(tool_choice={"type": "any"}), HELLO),
     ("compaction_with_reply", alone(output_config={"format": {"type": "json_schema"}}), HELLO),
+    ("compaction_with_reply", alone(output_config=BUDGET), HELLO),
+    ("compaction_with_reply", {"betas": FLAGS, "output_config": BUDGET}, [*says(SIGNED), *HELLO]),
     ("compaction_open_call", alone(), [*HELLO, {"role": "assistant", "content": [CALL]}]),
 ]
 OPENAI: list[tuple[str, dict[str, Any]]] = [
@@ -121,6 +124,9 @@ def test_every_code_has_a_case() -> None:
         (edits(trigger(COMPACT, 50_000), betas=COMPACTING), HELLO),
         (edits({"type": CLEAR_RESULTS}, betas=(), extra_headers={"Anthropic-Beta": EDITING}), HELLO),
         (alone(), [*HELLO, {"role": "assistant", "content": "yes "}]),
+        (edits({"type": CLEAR_THINKING, "keep": {"type": "all"}}), HELLO),
+        (edits({"type": CLEAR_THINKING}, thinking={"type": "between_tools"}), HELLO),
+        ({"context_management": {}}, HELLO),
         ({"betas": [ON_DEMAND]}, [*says(SIGNED), *HELLO]),
         ({"betas": [COMPACTING]}, [*says(UNSIGNED), *HELLO, *says(UNSIGNED), *HELLO]),  # the older one is ignored
         ({"betas": FLAGS}, [*says(SIGNED), *HELLO, *says({**UNSIGNED, "content": None}), *HELLO]),
