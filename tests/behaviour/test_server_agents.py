@@ -135,6 +135,7 @@ def test_the_loop_of_a_request_of_its_own() -> None:
     cm.record(compaction())
     after = cm.fit(messages)
     assert after.server is None
+    assert after.request["betas"] == [parameters.ON_DEMAND]  # else the provider knows no block of its type
     assert [*after.messages[1:]] == messages[cut:]
     assert after.messages[0]["content"][0] == {"type": "compaction", "content": "so far", "signature": "s"}
     assert after.resumed_ref == fitted.server.ref

@@ -319,7 +319,7 @@ def test_an_orphan_result_is_the_one_finding_and_names_its_place(provider, code,
     [
         ("anthropic", [user("q"), assistant(use("t1"), use("t2"))], "tool_use_without_result"),
         ("anthropic", [user("q"), assistant(use("t1"), use("t2")), user(result("t2"))], "tool_use_without_result"),
-        ("anthropic", [user("q"), assistant(use("s1", "server_tool_use"))], "server_tool_without_result"),
+        ("anthropic", [user("q"), assistant(use("s1", "server_tool_use"), text("a"))], "server_tool_without_result"),
         ("openai_chat", [user("q"), {"role": "assistant", "tool_calls": [call("c1")]}], "tool_call_without_result"),
         (
             "openai_chat",
@@ -398,6 +398,12 @@ def test_a_server_may_answer_after_the_results_of_the_client():
     assert check(waits, "anthropic") == []
     assert check([*waits, assistant(result("s1", "code_execution_tool_result", {}), text("a"))], "anthropic") == []
     assert codes(check([*waits, assistant("a")], "anthropic")) == ["server_tool_without_result"]
+
+
+def test_a_paused_answer_goes_back_as_it_is():
+    paused = assistant(text("a"), use("s1", "server_tool_use"), result("s1", "web_search_tool_result", []))
+    paused["content"].append(use("s2", "server_tool_use"))
+    assert check([user("q"), paused], "anthropic", prefill=False) == []
 
 
 def test_a_final_assistant_message_may_be_empty_where_prefill_is_allowed():

@@ -6,6 +6,8 @@ message, and only if that holds the rules between them. It judges no sizes (toke
 can know (whether a signature is genuine, to which stored reasoning a call belongs).
 """
 
+from itertools import takewhile
+
 from support import checker_more
 
 
@@ -114,7 +116,8 @@ def _anthropic(messages, in_flight, prefill, thinking):
             turns.append((role, []))
         turns[-1][1].extend((i, block) for block in blocks)
         for block in blocks:
-            yield from ((i, *finding) for finding in _block(block, role))
+            leads = block is blocks[0] and i == 0 and block["type"] == "compaction" and block.get("content")
+            yield from ((i, *finding) for finding in _block(block, "assistant" if leads else role))
             nested = block.get("content") if block["type"] == "tool_result" else None
             marked += [i for b in (block, *(nested if isinstance(nested, list) else ())) if b.get("cache_control")]
     if len(marked) > 4:
@@ -130,7 +133,7 @@ def _anthropic(messages, in_flight, prefill, thinking):
     if role == "assistant" and not prefill and end["type"] == "text" and not _calls(blocks) and not runs:
         yield len(messages) - 1, "prefill_not_supported", "the list must end with a user message"
     yield from _pairs(turns, in_flight)
-    yield from _server_pairs(turns, in_flight)
+    yield from _server_pairs(turns, in_flight, may_pause=messages[-1]["content"] != "")
     yield from _thinking(turns, thinking)
 
 
@@ -196,7 +199,7 @@ def _pairs(turns, in_flight):
                 yield calls[ref], "tool_use_without_result", f"no result for {ref} in the next turn"
 
 
-def _server_pairs(turns, in_flight):
+def _server_pairs(turns, in_flight, *, may_pause):
     """A server's call has its result in its own turn; only results of client calls may come in between."""
     opened = {}
     for t, (role, blocks) in enumerate(turns):
@@ -207,12 +210,19 @@ def _server_pairs(turns, in_flight):
                 yield i, "server_result_without_use", f"no open call {block['tool_use_id']} before it"
         if role == "user" or (in_flight and t + 1 == len(turns)):
             continue
+        if t + 1 == len(turns) and may_pause:  # a paused answer ends with what the server runs, and goes back as it is
+            served = [*takewhile(_is_served, (block for _, block in reversed(blocks)))]
+            opened = {ref: i for ref, i in opened.items() if ref not in {block.get("id") for block in served}}
         goes_on = t + 1 < len(turns) and _calls(blocks)  # once the server has the client's results
         if goes_on and _only_results(turns[t + 1]):
             continue
         code = "only_tool_results_allowed" if goes_on else "server_tool_without_result"
         yield from ((i, code, f"no result for {ref} yet") for ref, i in opened.items())
         opened = {}
+
+
+def _is_served(block):
+    return block["type"] in SERVER_CALLS or block["type"].endswith("_tool_result")
 
 
 def _thinking(turns, thinking):

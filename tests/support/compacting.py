@@ -230,7 +230,10 @@ def parameters(body, betas, least=LEAST):
     for edit in edits or ():
         if edit["type"] == EDITS[2] and edit.get("trigger", {"value": 150_000})["value"] < least:
             return f"context_management.edits.0.trigger.value: Input should be greater than or equal to {least}"
-    signed = any(block.get("signature") for _, block in spoken(body["messages"]) if block["type"] == "compaction")
+    held = [block for _, block in spoken(body["messages"]) if block["type"] == "compaction"]
+    signed = any(block.get("signature") for block in held)
+    if not {ON_DEMAND if block.get("signature") else COMPACTING for block in held} <= set(betas.split(",")):
+        return "messages.0.content.0: Input tag 'compaction' found using 'type' does not match any of the expected tags"
     if EDITS[2] in types and signed:
         return "a `compaction` block with a signature cannot be combined with compact_20260112"
     return _of_pass(body["messages"]) if asked else None

@@ -17,7 +17,7 @@ from .._log import log
 from ..messages.surrogates import mend
 from ..messages.usage import usage_in
 from ..session.compactor import Compactor
-from ..validity.parameters import EDITS
+from ..validity.parameters import EDITS, flags_of
 from .sessions import Conversation, Sessions, opening
 
 if TYPE_CHECKING:
@@ -220,6 +220,14 @@ class _Call:
         return post(self.path, **asking(self._with(fitted), server))
 
     def _with(self, fitted: Fitted[Any]) -> dict[str, Any]:
+        """Return the arguments of ``post`` with the messages that fit, and the flags of the server's compactions."""
+        given = self._with_messages(fitted)
+        if self.endpoint.provider != "anthropic" or not self.conversation.session.policy.server:
+            return given
+        flags = flags_of(fitted.messages)
+        return with_betas(given, flags) if flags else given
+
+    def _with_messages(self, fitted: Fitted[Any]) -> dict[str, Any]:
         """Return the arguments of ``post`` with the messages that fit."""
         if fitted.messages is self.messages:
             return self.given
@@ -363,4 +371,4 @@ def compaction_alone(path: str, given: Mapping[str, Any], field: str, messages: 
     if isinstance(config := kept.get("output_config"), dict):
         kept["output_config"] = {name: value for name, value in config.items() if name != "format"}
     made = {"body": {**kept, **server.parameters, field: [*messages]}, "options": options, "cast_to": object}
-    return path, with_betas(made, server.betas)
+    return path, with_betas(made, (*server.betas, *flags_of(messages)))

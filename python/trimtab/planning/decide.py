@@ -76,6 +76,16 @@ def _staged(costs: Costs, policy: Policy, need: Need) -> Plan:
 
 
 def _within(costs: Costs, policy: Policy, need: Need) -> Plan:
+    """Return the plan that keeps what the user says in front of OpenAI's compaction; without the oldest if need be."""
+    plan = _sparing(costs, policy, need)
+    most = need.target if policy.has_target and not policy.prunes_alone else need.room
+    if most is None or plan.tokens_after <= most or costs.ledger.provider == "anthropic" or not costs.said:
+        return plan
+    other = _sparing(costs.crowded(plan.tokens_after - most), policy, need)
+    return other if other.edits and other.tokens_after < plan.tokens_after else plan
+
+
+def _sparing(costs: Costs, policy: Policy, need: Need) -> Plan:
     """Return the plan by the policy's own stages, or the one that leaves the floor where these leave too much."""
     target = need.target
     free = None if policy.parity else _skip(costs, policy, target)
@@ -341,7 +351,7 @@ def summarize_edits(plan: Plan) -> str:
 
 def _name_floor(costs: Costs, policy: Policy, target: int) -> str:
     """Return the description of the messages that keep the transcript above the target."""
-    head = int(costs.per_message[: costs.head].sum())
+    head = int(costs.per_message[: costs.head].sum()) - int(costs.per_message[list(costs.skipped)].sum())
     if costs.marked > target:
         return f"the spans in <{policy.keep_tag}>, which stay, have {costs.marked:,} tokens"
     if not policy.keep.fill_target:
@@ -349,6 +359,7 @@ def _name_floor(costs: Costs, policy: Policy, target: int) -> str:
     verbatim = policy.keep.verbatim(costs, target) if costs.messages > costs.head else ()
     kept = int(costs.per_message[list(verbatim)].sum())
     last = int(costs.per_message[costs.last_group :].sum())
-    parts = [(head, "the system messages"), (kept, "pins and the last request"), (last, "the last messages")]
+    front = "the system messages" if costs.compaction is None else "the provider's compaction and what is before it"
+    parts = [(head, front), (kept, "pins and the last request"), (last, "the last messages")]
     tokens, name = max(parts)
     return f"{name}, which stay, have {tokens:,} tokens"

@@ -86,8 +86,8 @@ def _check_zone(plan: Plan, costs: Costs) -> None:
     if zone is None:
         return
     gone = _leaving(zone, costs)
-    allowed = {*range(costs.head, costs.messages), *costs.skipped} - {*costs.floor}
-    if stays := (gone - allowed - {*costs.summaries}) | ({*zone.skipped} - {*costs.skipped}):
+    allowed = {*range(costs.head, costs.messages), *costs.replaced} - {*costs.floor}
+    if stays := (gone - allowed - {*costs.summaries}) | ({*zone.skipped} - {*costs.replaced}):
         raise _wrong(zone, f"message {min(stays)} cannot leave: it is system text, the last request or an open call")
     ours = costs.summarized | costs.filled  # these leave alone
     ours[: costs.head] = True

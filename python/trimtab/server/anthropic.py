@@ -12,12 +12,12 @@ from ..validity.parameters import CLEAR_RESULTS, CLEAR_THINKING, COMPACT, COMPAC
 from .call import Clearing, ServerCall
 
 
-def clearing(asked: Clearing, uses: int, *, clears: int = 0) -> ServerCall:
+def clearing(asked: Clearing, later: int, *, clears: int = 0) -> ServerCall:
     """Return the parameters that keep a clearing as it is.
 
     Args:
         asked: the clearing.
-        uses: number of tool calls in the list that goes out.
+        later: number of tool uses behind it in the list that goes out.
         clears: tokens that leave.
     """
     edits: list[dict[str, Any]] = []
@@ -26,7 +26,7 @@ def clearing(asked: Clearing, uses: int, *, clears: int = 0) -> ServerCall:
     results: dict[str, Any] = {
         "type": CLEAR_RESULTS,
         "trigger": {"type": "input_tokens", "value": asked.trigger},
-        "keep": {"type": "tool_uses", "value": max(uses - asked.uses, 0)},
+        "keep": {"type": "tool_uses", "value": later},
     }
     if asked.least:
         results["clear_at_least"] = {"type": "input_tokens", "value": asked.least}

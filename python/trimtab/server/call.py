@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._repr import short
+from ..validity.parameters import flags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Way: TypeAlias = Literal["call", "pass"]
 """``call``: in the model's own call; ``pass``: in a request of its own, whose answer is the compaction."""
@@ -51,12 +52,29 @@ class ServerCall:
 
     def merged(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords of a call with these parameters and flags; flags that are there stay."""
-        given = request.get("betas", ())
-        known = (given,) if isinstance(given, str) else tuple(given)
-        flags = (*known, *(flag for flag in self.betas if flag not in known))
         unread = {"tools"} if self.is_pass and "input" in request else set()  # ``responses.compact`` takes none
         taken = {name: value for name, value in request.items() if name not in unread}
-        return {**taken, **self.parameters, **({"betas": [*flags]} if flags else {})}
+        return _flagged({**taken, **self.parameters}, self.betas)
+
+
+def carrying(request: Mapping[str, Any], provider: str, server: ServerCall | None) -> dict[str, Any]:
+    """Return the keywords of a call in a session that asks the server, with the flags of its earlier compactions.
+
+    Args:
+        request: the keywords, without what is asked.
+        provider: shape of the messages.
+        server: what the call asks; None if nothing.
+    """
+    asked = dict(request) if server is None else server.merged(request)
+    return _flagged(asked, flags_of(request["messages"])) if provider == "anthropic" else asked
+
+
+def _flagged(request: dict[str, Any], flags: Sequence[str]) -> dict[str, Any]:
+    """Return the keywords with beta flags; those that are there stay."""
+    given = request.get("betas", ())
+    known = (given,) if isinstance(given, str) else tuple(given)
+    sent = dict.fromkeys([*known, *flags])
+    return {**request, **({"betas": [*sent]} if sent else {})}
 
 
 @dataclass(frozen=True, slots=True)

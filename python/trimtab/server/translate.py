@@ -86,6 +86,17 @@ def uses(kind: NDArray[np.uint8], pair: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.flatnonzero((kind == Kind.CALL) & (pair >= 0))
 
 
+def later_uses(ledger: Ledger, calls: int) -> int:
+    """Return the number of tool uses behind the oldest calls of the client, those of the server's own tools too.
+
+    Anthropic's documents exclude a server's tool from the clearing by name, so that it counts like the client's. If it
+    does not, fewer results are cleared than could be, and none that stays.
+    """
+    rows = uses(ledger.kind, ledger.pair)
+    served = np.flatnonzero(ledger.kind == Kind.SERVER_CALL)
+    return len(rows[calls:]) + int((served > rows[:calls].max(initial=-1)).sum())
+
+
 def results_of(ledger: Ledger, calls: int, tools: Sequence[str]) -> NDArray[np.int32]:
     """Return the rows of the results of the oldest calls, in the order of the calls; none of these tools."""
     rows: NDArray[np.int32] = ledger.pair[uses(ledger.kind, ledger.pair)[:calls]]
@@ -114,7 +125,8 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
         return "the server has cleared the results that the plan prunes"
     skip = policy.prune.skip if policy.prune else ()
     gone = results_of(costs.ledger, boundary, skip)
-    if np.isin(costs.owner[gone], [*costs.pins, *costs.group(costs.last_group)]).any():
+    served = np.flatnonzero(costs.kind[: calls[:boundary].max(initial=0)] == Kind.SERVER_RESULT)
+    if np.isin(costs.owner[[*gone, *served]], [*costs.pins, *costs.group(costs.last_group)]).any():
         return "a pinned result, or one of the newest step, is among the oldest ones, which the server clears in order"
     gone = np.sort(gone)
     new = gone[~np.isin(gone, [*costs.edited])].astype(np.int64)
@@ -137,7 +149,7 @@ def _cleared(work: Work) -> tuple[ServerCall, Clearing | None] | str:
         tuple(sorted({names[of_row[row]] for row in changed})),
         0 if CLEAR_THINKING in work.refused else _thinking(work),
     )
-    return anthropic.clearing(made, len(calls), clears=tokens), made
+    return anthropic.clearing(made, later_uses(costs.ledger, boundary), clears=tokens), made
 
 
 def _edited(plan: Plan) -> NDArray[np.int64]:
@@ -191,7 +203,7 @@ def _summary(work: Work, zone: Summarize) -> tuple[ServerCall, Clearing | None] 
         return f"a signed compaction is in the list: the provider takes it together with no {COMPACT}"
     kept = None
     if work.clearing:
-        kept = anthropic.clearing(work.clearing, len(uses(costs.kind, costs.ledger.pair)))
+        kept = anthropic.clearing(work.clearing, later_uses(costs.ledger, work.clearing.uses))
     return anthropic.compacting(max(trigger, LEAST[COMPACT]), work.instructions, clears, kept), None
 
 

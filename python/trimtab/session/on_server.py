@@ -115,9 +115,9 @@ class OnServer:
         self.sent, known = None, self.standing(ledger)
         if known is not None:
             from ..server.anthropic import clearing  # noqa: PLC0415 - loaded with the first clearing
-            from ..server.translate import uses  # noqa: PLC0415
+            from ..server.translate import later_uses  # noqa: PLC0415
 
-            self.sent = clearing(known, len(uses(ledger.kind, ledger.pair)))
+            self.sent = clearing(known, later_uses(ledger, known.uses))
         return self.sent
 
 

@@ -30,6 +30,9 @@ LEAST = {COMPACT: 50_000, "compact_threshold": 1_000}
 """Fewest tokens of a trigger, by the edit or the parameter that has it."""
 
 _FLAGS = {CLEAR_RESULTS: EDITING, CLEAR_THINKING: EDITING, COMPACT: COMPACTING}
+THINKS = ("enabled", "adaptive", "between_tools")
+"""Types of ``thinking`` with which a model thinks."""
+
 _OF_REPLY = ("stop_sequences", "output_format")
 
 
@@ -42,7 +45,7 @@ def findings(request: Mapping[str, Any], messages: Sequence[AnyMessage], provide
         provider: shape of the messages.
     """
     if provider == "anthropic":
-        found = [*_of_edits(request, messages), *_of_pass(request, messages)]
+        found = [*_of_edits(request, messages), *_of_blocks(request, messages), *_of_pass(request, messages)]
     elif provider == "openai_responses":
         found = [*_of_responses(request)]
     else:
@@ -52,6 +55,12 @@ def findings(request: Mapping[str, Any], messages: Sequence[AnyMessage], provide
             if request.get(name)
         ]
     return [(-1, None, *each) for each in found]
+
+
+def flags_of(messages: Sequence[Any]) -> tuple[str, ...]:
+    """Return the beta flags of a list's compaction blocks: without them, Anthropic knows no block of that type."""
+    marks = {bool(block.get("signature")) for block, *_ in _compactions(messages)}
+    return tuple(flag for is_signed, flag in ((False, COMPACTING), (True, ON_DEMAND)) if is_signed in marks)
 
 
 def _flags(request: Mapping[str, Any]) -> str:
@@ -67,7 +76,7 @@ def _of_edits(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Ite
     management = request.get("context_management")
     if management is None:
         return
-    edits = management.get("edits") if isinstance(management, Mapping) else None
+    edits = management.get("edits", ()) if isinstance(management, Mapping) else None
     if not isinstance(edits, list | tuple) or not all(isinstance(edit, Mapping) for edit in edits):
         words = "context_management.edits: Input should be a valid list"
         yield "edits_malformed", words, "send a list of edits, each with its type"
@@ -93,7 +102,7 @@ def _of_edit(where: str, edit: Mapping[str, Any]) -> Iterator[tuple[str, str, st
     kind, least = edit["type"], LEAST.get(edit["type"], 0)
     for name in ("trigger", "keep", "clear_at_least"):
         held = edit.get(name)
-        if held is None or (name == "keep" and held == "all" and kind == CLEAR_THINKING):
+        if held is None or (name == "keep" and kind == CLEAR_THINKING and held in ("all", {"type": "all"})):
             continue
         tokens = held.get("value") if isinstance(held, Mapping) else None
         floor = least if name == "trigger" else 0
@@ -112,20 +121,16 @@ def _together(
             yield "thinking_edit_not_first", words, "put it first"
         thinking = request.get("thinking")
         whole = "model" in request or "thinking" in request  # else the caller's other keywords may have it
-        if whole and (not isinstance(thinking, Mapping) or thinking.get("type") not in {"enabled", "adaptive"}):
+        if whole and (not isinstance(thinking, Mapping) or thinking.get("type") not in THINKS):
             words = f"`{CLEAR_THINKING}` strategy requires `thinking` to be enabled or adaptive"
             yield "thinking_edit_without_thinking", words, "leave the edit out, or switch thinking on"
-    if COMPACT in types and any(signed for signed, _ in _compactions(messages)):
+    if COMPACT in types and any(_is_signed(block) for block, *_ in _compactions(messages)):
         words = f"a `compaction` block that was asked for on demand cannot be combined with {COMPACT}"
         yield "compaction_mixed", words, "leave the edit out, and go on asking for compactions on demand"
 
 
 def _of_pass(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str, str]]:
-    """Yield what is wrong with Anthropic's ``compaction``, and with the blocks that it made."""
-    for signed, place in _compactions(messages):
-        if signed and place:
-            words = f"messages.{place}: a signed `compaction` block must be the first block of the first message"
-            yield "signed_compaction_not_first", words, "drop the messages that it stands for"
+    """Yield what is wrong with Anthropic's ``compaction``."""
     asked = request.get("compaction")
     if asked is None:
         return
@@ -150,6 +155,31 @@ def _of_pass(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Iter
         yield "compaction_open_call", words, "send the results first"
 
 
+def _of_blocks(request: Mapping[str, Any], messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str, str]]:
+    """Yield what is wrong with the compaction blocks in a list."""
+    found, sent = [*_compactions(messages)], _flags(request)
+    for flag in flags_of(messages):
+        if flag not in sent:
+            words = "messages: Input tag 'compaction' found using 'type' does not match any of the expected tags"
+            yield "beta_required", words, f"send the beta flag {flag} with every request that has the block"
+    is_signed, config = any(_is_signed(block) for block, *_ in found), request.get("output_config")
+    budget = config.get("task_budget") if isinstance(config, Mapping) else None
+    if isinstance(budget, Mapping) and budget.get("remaining") is not None and (is_signed or request.get("compaction")):
+        words = (
+            "output_config.task_budget.remaining cannot be combined with `compaction`, nor with a signed block of it"
+        )
+        yield "compaction_with_reply", words, "leave remaining out"
+    if not is_signed:
+        return
+    for block, place, at in found:
+        if (place or at) and _is_signed(block):
+            words = f"messages.{place}: a signed `compaction` block must be the first block of the first message"
+            yield "signed_compaction_not_first", words, "drop the messages that it stands for"
+    if sum(bool(block.get("content")) for block, *_ in found) > 1:
+        words = "messages: a signed `compaction` block must be the only `compaction` block with content"
+        yield "compaction_mixed", words, "send the block alone that the conversation returned last"
+
+
 def _of_responses(request: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield what is wrong with OpenAI's ``context_management``."""
     entries = request.get("context_management")
@@ -170,13 +200,22 @@ def _of_responses(request: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield "trigger_too_low", words, f"send at least {least:,}"
 
 
-def _compactions(messages: Sequence[AnyMessage]) -> Iterator[tuple[bool, int]]:
-    """Yield for each compaction block whether it is signed, and the position of its message."""
+def _compactions(messages: Sequence[Any]) -> Iterator[tuple[Mapping[str, Any], int, int]]:
+    """Yield each compaction block, the position of its message, and its own."""
     for place, message in enumerate(messages):
-        content = _content(message)
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, Mapping) and block.get("type") == "compaction" and block.get("content"):
-                yield bool(block.get("signature")), place
+        content = _field(message, "content")
+        for at, block in enumerate(content if isinstance(content, list | tuple) else ()):
+            if _field(block, "type") == "compaction":
+                yield plain([block])[0], place, at
+
+
+def _is_signed(block: Mapping[str, Any]) -> bool:
+    """Return whether a block is of a compaction that was asked for on demand, and did not fail."""
+    return bool(block.get("content") and block.get("signature"))
+
+
+def _field(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 def _has_open_call(message: AnyMessage) -> bool:

@@ -100,6 +100,31 @@ def test_the_tokens_that_are_cleared_are_those_of_the_rows() -> None:
     assert list(rows) == results_of(ledger, known.uses, known.tools).tolist()
 
 
+def search(n: int) -> list[dict[str, Any]]:
+    use = {"type": "server_tool_use", "id": f"s{n}", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": f"s{n}", "content": []}
+    said = {"role": "user", "content": f"look for {n}"}
+    return [said, {"role": "assistant", "content": [use, found, {"type": "text", "text": "found"}]}]
+
+
+def test_the_servers_own_tools_count_among_the_uses_that_stay() -> None:
+    front, behind = agent(30), agent(60)[61:]
+    messages = [*front, *search(0), *search(1), *behind, *search(2), {"role": "user", "content": "go on"}]
+    fitted = compactor().fit(messages)
+    assert fitted.server is not None
+    (edit,) = fitted.request["context_management"]["edits"]
+    cleared = int(fitted.server.does[0].split("oldest ")[1].split()[0])
+    assert 30 < cleared < 60  # behind the first two searches
+    assert edit["keep"]["value"] == 60 - cleared + 1
+
+
+def test_a_pinned_result_of_the_servers_own_tool_is_never_cleared() -> None:
+    cm, found = compactor(), search(0)
+    messages = [*agent(30), *found, *agent(60)[61:], {"role": "user", "content": "go on"}]
+    cm.pin(found[1])
+    assert cm.fit(messages).server is None
+
+
 def test_a_pinned_result_is_never_cleared() -> None:
     cm, messages = compactor(), agent(60)
     cm.pin(messages[4])

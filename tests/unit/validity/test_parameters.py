@@ -14,7 +14,14 @@ from trimtab.validity.parameters import CLEAR_RESULTS, CLEAR_THINKING, COMPACT, 
 HELLO = [{"role": "user", "content": "hello"}]
 SIGNED = {"type": "compaction", "content": "so far", "signature": "s"}
 CALL = {"type": "tool_use", "id": "t", "name": "Read", "input": {}}
+UNSIGNED = {"type": "compaction", "content": "so far"}
 BETAS = [EDITING, COMPACTING]
+FLAGS = [*BETAS, ON_DEMAND]
+BUDGET = {"task_budget": {"type": "tokens", "total": 90_000, "remaining": 40_000}}
+
+
+def says(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"role": "assistant", "content": [*blocks]}]
 
 
 def edits(*given: Any, **more: Any) -> dict[str, Any]:
@@ -49,13 +56,19 @@ ANTHROPIC: list[tuple[str, dict[str, Any], list[Any]]] = [
     ),
     ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}, model=CLAUDE_BOUND), HELLO),
     ("thinking_edit_without_thinking", edits({"type": CLEAR_THINKING}, thinking={"type": "disabled"}), HELLO),
-    ("compaction_mixed", edits({"type": COMPACT}), [{"role": "assistant", "content": [SIGNED]}, *HELLO]),
-    ("signed_compaction_not_first", {}, [*HELLO, {"role": "assistant", "content": [SIGNED]}, *HELLO]),
+    ("beta_required", edits({"type": CLEAR_RESULTS}, betas=EDITING), [*says(UNSIGNED), *HELLO]),
+    ("beta_required", edits({"type": CLEAR_RESULTS}), [*says(SIGNED), *HELLO]),
+    ("beta_required", {}, [*HELLO, *says({**UNSIGNED, "content": None}), *HELLO]),
+    ("compaction_mixed", edits({"type": COMPACT}, betas=FLAGS), [*says(SIGNED), *HELLO]),
+    ("compaction_mixed", {"betas": FLAGS}, [*says(SIGNED), *HELLO, *says(UNSIGNED), *HELLO]),
+    ("signed_compaction_not_first", {"betas": FLAGS}, [*HELLO, *says(SIGNED), *HELLO]),
     ("compaction_type", alone(compaction={"type": "forget"}), HELLO),
     ("compaction_with_edits", alone(context_management={"edits": []}), HELLO),
     ("compaction_with_reply", alone(stop_sequences=["x"]), HELLO),
     ("compaction_with_reply", alone(tool_choice={"type": "any"}), HELLO),
     ("compaction_with_reply", alone(output_config={"format": {"type": "json_schema"}}), HELLO),
+    ("compaction_with_reply", alone(output_config=BUDGET), HELLO),
+    ("compaction_with_reply", {"betas": FLAGS, "output_config": BUDGET}, [*says(SIGNED), *HELLO]),
     ("compaction_open_call", alone(), [*HELLO, {"role": "assistant", "content": [CALL]}]),
 ]
 OPENAI: list[tuple[str, dict[str, Any]]] = [
@@ -72,6 +85,11 @@ def test_each_error_of_anthropics_parameters(code: str, request_: dict[str, Any]
     assert found[0].path == "request"
     assert found[0].message
     assert found[0].fix
+
+
+def test_a_signed_block_comes_first_in_its_message_too() -> None:
+    found = validate([*says(UNSIGNED, SIGNED), *HELLO], provider="anthropic", request={"betas": FLAGS})
+    assert [problem.code for problem in found] == ["signed_compaction_not_first", "compaction_mixed"]
 
 
 @pytest.mark.parametrize(("code", "request_"), OPENAI)
@@ -106,7 +124,12 @@ def test_every_code_has_a_case() -> None:
         (edits(trigger(COMPACT, 50_000), betas=COMPACTING), HELLO),
         (edits({"type": CLEAR_RESULTS}, betas=(), extra_headers={"Anthropic-Beta": EDITING}), HELLO),
         (alone(), [*HELLO, {"role": "assistant", "content": "yes "}]),
-        ({}, [{"role": "assistant", "content": [SIGNED]}, *HELLO]),
+        (edits({"type": CLEAR_THINKING, "keep": {"type": "all"}}), HELLO),
+        (edits({"type": CLEAR_THINKING}, thinking={"type": "between_tools"}), HELLO),
+        ({"context_management": {}}, HELLO),
+        ({"betas": [ON_DEMAND]}, [*says(SIGNED), *HELLO]),
+        ({"betas": [COMPACTING]}, [*says(UNSIGNED), *HELLO, *says(UNSIGNED), *HELLO]),  # the older one is ignored
+        ({"betas": FLAGS}, [*says(SIGNED), *HELLO, *says({**UNSIGNED, "content": None}), *HELLO]),
     ],
 )
 def test_what_is_taken(request_: dict[str, Any], messages: list[Any]) -> None:

@@ -104,7 +104,7 @@ REPAIRS = [
     ("anthropic", [ASK, assistant(text("a "))], [ASK, assistant(text("a"))], [(1, "trailing_space", "")]),
     (
         "anthropic",
-        [ASK, assistant(text("a"), use("s", "server_tool_use"))],
+        [ASK, assistant(use("s", "server_tool_use"), text("a"))],
         [ASK, assistant(text("a"))],
         [(1, "server_half", "s")],
     ),

@@ -208,7 +208,7 @@ def test_thinking_behind_it_is_not_bound_to_what_stands_in_front():
     assert codes(other, original=original, model="claude-opus-5-5") == ["thinking_prefix_mismatch"]
 
 
-# Responses: the provider reads and bills what stands in front
+# Responses: what stands in front is billed, and the user's words there are part of the prompt
 
 
 def test_items_in_front_of_a_compaction_of_responses_count_and_leave_first():
@@ -222,11 +222,40 @@ def test_items_in_front_of_a_compaction_of_responses_count_and_leave_first():
     cm = Compactor("gpt-5.5", window=100_000, max_output=8_000)
     assert cm.count(messages) > 100_000
     fitted = cm.fit(messages)
-    assert list(fitted.messages) == [rules, item, update, messages[-1]]
+    stays = fitted.messages[1:-3]
+    assert list(fitted.messages) == [rules, *stays, item, update, messages[-1]]
+    assert 0 < len(stays) < 100
+    assert list(stays) == front[::2][-len(stays) :]  # the oldest of the user's words leave too
+    assert cm.count(fitted.messages) > cm.budget().target - 1_500
     assert fitted.compaction.summary is None
     assert cm.restore(fitted.compaction.ref) == messages
     assert "the provider's own compaction stands for" in str(fitted.compaction.plan)
     assert trimtab.Plan.from_json(fitted.compaction.plan.to_json()).edits == fitted.compaction.plan.edits
+
+
+def test_what_the_user_says_in_front_of_a_compaction_of_responses_stays():
+    asked = [said("user", f"{n}: rule of the user's") for n in range(4)]
+    front = [asked[0], said("assistant", "yes"), *asked[1:]]
+    item = {"type": "compaction", "encrypted_content": "x" * 800}
+    messages = [*front, item, *calls(0, 40), said("assistant", "done"), said("user", "and now?")]
+    cm = Compactor("gpt-5.5", provider="openai_responses")
+    for share in (0.8, 0.2):
+        done = cm.compact(messages, target_share=share)
+        assert list(done.messages[:5]) == [*asked, item]
+        assert cm.restore(done.ref) == messages
+        assert codes(done.messages, "openai_responses") == []
+    done = cm.compact(messages[:-2], target_tokens=1)  # the last request stands in front of the item
+    assert list(done.messages[:2]) == [asked[-1], item]
+
+
+def test_an_approval_in_front_of_a_compaction_of_responses_leaves_with_its_request():
+    request = {"type": "mcp_approval_request", "id": "a", "name": "f", "arguments": "{}", "server_label": "s"}
+    answer_ = {"type": "mcp_approval_response", "approval_request_id": "a", "approve": True}
+    item = {"type": "compaction", "encrypted_content": "x" * 800}
+    messages = [said("user", "go"), request, answer_, item, *calls(0, 40), said("user", "and now?")]
+    done = Compactor("gpt-5.5", provider="openai_responses").compact(messages, target_share=0.2)
+    assert list(done.messages[:2]) == [messages[0], item]
+    assert codes(done.messages, "openai_responses") == []
 
 
 def calls(start, stop):
@@ -250,7 +279,7 @@ def test_what_a_compaction_stands_for_and_results_behind_it_leave_in_one_compact
     target = cm.count(messages) // 3
     done = cm.compact(messages, target_tokens=target)
     assert done.tokens_after <= target
-    assert done.messages[0] == block
+    assert list(done.messages[:2]) == [front[0], block]
     assert [item["call_id"] for item in done.messages if item["type"] == "function_call"] == [
         f"c{n}" for n in range(40)
     ]

@@ -340,6 +340,28 @@ RULINGS = {
         {"prefill": False},
         set(),
     ),
+    "A17: a paused answer may end with a call whose result is still to come": (
+        ANTHROPIC,
+        [user(), says(text(), search("r"), found("r"), search("s"), search("t"))],
+        {"prefill": False},
+        set(),
+    ),
+    "A23: a compaction may be the first block of the user's first message": (
+        ANTHROPIC,
+        [user({"type": "compaction", "content": "so far", "signature": "s"}, text()), says(text()), user()],
+        {},
+        set(),
+    ),
+    "C4: what a function gave may be null": (
+        CHAT,
+        [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            {"role": "function", "name": "f", "content": None},
+        ],
+        {},
+        set(),
+    ),
     "P1: what the model says behind its call does not end its turn": (
         RESPONSES,
         [user(), function_call("a"), says()],
@@ -452,6 +474,24 @@ RULINGS = {
         [user(), says(search("s"), use("a")), user(result("a")), says(text()), user()],
         {},
         {"server_tool_without_result"},
+    ),
+    "A16: what the server runs in front of text is not paused": (
+        ANTHROPIC,
+        [user(), says(search("s"), text())],
+        {},
+        {"server_tool_without_result"},
+    ),
+    "A16: nor is what it ran in front of a later answer": (
+        ANTHROPIC,
+        [user(), says(use("a"), search("s")), user(result("a")), says(search("t"))],
+        {},
+        {"server_tool_without_result"},
+    ),
+    "A23: a compaction that is not first is the assistant's": (
+        ANTHROPIC,
+        [user(text(), {"type": "compaction", "content": "so far"}), says(text()), user()],
+        {},
+        {"block_role"},
     ),
     "A20: markers inside results count": (
         ANTHROPIC,

@@ -50,6 +50,7 @@ class Costs:
         heavy: bytes that weigh a token, for a request of too many bytes; 0 where only tokens count.
         marked: tokens of the spans that a summary has word by word, which ``frame`` holds too.
         edited: by row, the tokens that an earlier stage has saved; no other stage edits these rows.
+        crowding: user's messages in front of OpenAI's compaction that leave with the rest there: nothing else suffices.
     """
 
     ledger: Ledger
@@ -63,6 +64,7 @@ class Costs:
     heavy: int = 0
     marked: int = 0
     edited: Mapping[int, int] = field(default_factory=dict)
+    crowding: tuple[int, ...] = ()
 
     @cached_property
     def owner(self) -> NDArray[np.uint32]:
@@ -139,8 +141,8 @@ class Costs:
         return int(rows[-1]) if len(rows) else None
 
     @cached_property
-    def skipped(self) -> tuple[int, ...]:
-        """Messages that the provider's own compaction stands for; they leave with the first edit that removes messages.
+    def replaced(self) -> tuple[int, ...]:
+        """Messages that the provider's own compaction stands for.
 
         None where a call in front of it has its result behind it, or a pin stands there. System text of Responses
         stays: the compaction need not have it.
@@ -154,6 +156,30 @@ class Costs:
         if self.ledger.provider == "anthropic":
             return tuple(range(behind))
         return tuple(np.flatnonzero(self.role[:behind] != Role.SYSTEM).tolist())
+
+    @cached_property
+    def skipped(self) -> tuple[int, ...]:
+        """Those of ``replaced`` that leave with the first edit that removes messages.
+
+        What the user says in front of OpenAI's item stays, but for ``crowding``: the item need not have it. It stands
+        there in what ``responses.compact`` returns as the next prompt, and in what Codex sends.
+        """
+        if self.ledger.provider == "anthropic":
+            return self.replaced
+        stays = {*self.said} - {*self.crowding}
+        return tuple(message for message in self.replaced if message not in stays)
+
+    @cached_property
+    def said(self) -> tuple[int, ...]:
+        """The user's own messages among ``replaced``, of OpenAI: no answer to a call."""
+        is_said = (self.role == Role.USER) & self.begins_with_text[:-1]
+        return tuple(message for message in self.replaced if is_said[message])
+
+    def crowded(self, excess: int) -> Costs:
+        """Return the costs of which the oldest of ``said`` leave that have so many tokens; never the last request."""
+        left = self.array([message for message in self.said if message not in self.requests[-1:]])
+        many = int(np.searchsorted(np.cumsum(self.per_message[left]), excess)) + 1
+        return replace(self, crowding=tuple(left[:many].tolist()))
 
     @cached_property
     def head(self) -> int:

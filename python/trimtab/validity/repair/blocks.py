@@ -31,16 +31,17 @@ def complete(entries: list[Entry], changes: Repairs) -> None:
             entry.set(content=[])
             changes.add(entry, "empty_field")
         if isinstance(entry.message["content"], list):
-            entry.edit(partial(_complete, is_user=entry.role != "assistant"), changes)
+            leads = entry.blocks[0] if entry is entries[0] and entry.blocks else None
+            entry.edit(partial(_complete, is_user=entry.role != "assistant", leads=leads), changes)
 
 
-def _complete(block: Block, *, is_user: bool) -> Edit:
+def _complete(block: Block, *, is_user: bool, leads: Block | None = None) -> Edit:
     kind, content = block["type"], block.get("content")
     if kind in (CLIENT_CALL, *SERVER_CALLS):
         return _complete_call(block, is_user=is_user)
     if kind in THINKING:
         return _complete_thinking(block, is_user=is_user)
-    if (kind == "tool_result" and not is_user) or (kind == "compaction" and is_user):
+    if (kind == "tool_result" and not is_user) or (kind == "compaction" and is_user and block is not leads):
         return Edit(_readable(content), "misplaced")
     if kind == "compaction" and content is not None and not string(block, "content").strip():
         return Edit([], "incomplete")

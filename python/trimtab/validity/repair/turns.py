@@ -227,18 +227,20 @@ def _drop_server_halves(entries: list[Entry], changes: Repairs, *, in_flight: bo
     """Drop server calls without a result in their turn, and server results without a call before them.
 
     Server calls may stay open in a turn that also calls the client: the server continues them when the next turn brings
-    the client's results and nothing else.
+    the client's results and nothing else. So may those at the list's end: a paused answer goes back as it is.
     """
     seen = {string(block, "id") for entry in entries for block in entry.blocks if block["type"] == CLIENT_CALL}
     opened: dict[str, int] = {}
     halves: set[int] = set()
-    numbers = count()
-    turns = _turns(entries)
+    numbers, turns = count(), _turns(entries)
+    number = -1
     for n, (role, turn) in enumerate(turns):
+        since = number  # the last block that is none of the server's, or stands in front of the turn
         for block in (block for entry in turn for block in entry.blocks):
             number, ref, kind = next(numbers), string(block, "id"), block["type"]
             if role == "user":
                 continue
+            since = since if kind in SERVER_CALLS or kind.endswith("_tool_result") else number
             if kind in SERVER_CALLS and ref not in seen:
                 seen.add(ref)
                 opened[ref] = number
@@ -248,8 +250,10 @@ def _drop_server_halves(entries: list[Entry], changes: Repairs, *, in_flight: bo
                 halves.add(number)
         following = {kind for _, after in turns[n + 1 : n + 2] for kind in _kinds(after)}
         waits = following == {"tool_result"} and CLIENT_CALL in _kinds(turn)
-        if role == "assistant" and not waits and not (in_flight and n == len(turns) - 1):
-            halves |= set(opened.values())
+        ends = n == len(turns) - 1
+        if role == "assistant" and not waits and not (in_flight and ends):
+            is_paused = ends and bool(turn[-1].message["content"])
+            halves |= {at for at in opened.values() if not is_paused or at <= since}
             opened = {}
     _drop(entries, halves, changes, "server_half")
 

@@ -110,7 +110,12 @@ fn legacy_result<N: Node, S: Sink<Text = N::Text>>(
     content: Option<N>,
     builder: &mut Builder<S>,
 ) -> Result<(), Error> {
-    result(message, Key::Name, content, builder)?;
+    if content.as_ref().is_some_and(|content| content.shape() == Shape::Null) {
+        builder.row(Kind::Result, "tool"); // what a function gave may be null, as no tool's content may
+        identify(message, Key::Name, builder)?;
+    } else {
+        result(message, Key::Name, content, builder)?;
+    }
     if let Some(name) = text_of(message, Key::Name)? {
         builder.id(&legacy_id(&name.text()));
     }

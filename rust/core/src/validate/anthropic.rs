@@ -190,7 +190,8 @@ fn is_plain(ledger: &Ledger, row: usize) -> bool {
 fn block(found: &mut Findings<'_>, row: usize) {
     let ledger = found.ledger;
     let kind = ledger.kind[row];
-    let mine = kind.is_call() || matches!(kind, Kind::Thinking | Kind::ServerResult | Kind::Compaction);
+    let leads = row == 0 && ledger.has(row, RowFlag::Hides); // a compaction may lead the user's message too
+    let mine = !leads && (kind.is_call() || matches!(kind, Kind::Thinking | Kind::ServerResult | Kind::Compaction));
     if mine && ledger.role[ledger.owner[row] as usize] == Role::User {
         let words = format!("messages: `{}` blocks can only be in `assistant` messages", name(ledger, row));
         found.row(row, "block_role", words, "move the block into an assistant message, or drop it");
@@ -351,13 +352,20 @@ fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     }
 }
 
-/// A17: a paused turn may leave a server call open, if only results of client tools follow. `end` is the first of the turns
-/// behind it that holds anything else.
+/// Whether nothing but calls and results of the server stands behind a row of the last turn: so a paused answer ends, which
+/// goes back as it is.
+fn is_paused(ledger: &Ledger, row: usize) -> bool {
+    (row + 1..ledger.rows()).all(|row| matches!(ledger.kind[row], Kind::ServerCall | Kind::ServerResult))
+}
+
+/// A17: a paused turn may leave a server call open, if only results of client tools follow, or nothing. `end` is the first
+/// of the turns behind it that holds anything else.
 fn unresolved(found: &mut Findings<'_>, row: usize, behind: &[Turn], end: Option<&Turn>, options: Options) {
     let ledger = found.ledger;
     let mixed = |turn: &Turn| rows(ledger, *turn).any(|r| ledger.kind[r] == Kind::Result);
     match end {
         None if options.in_flight || behind.last().is_some_and(|turn| turn.role == Role::User) => {}
+        None if behind.is_empty() && is_paused(ledger, row) => {}
         Some(next) if next.role == Role::User && mixed(next) => {
             let words =
                 "While a server tool use is unresolved, the next user message can only hold `tool_result` blocks.";
