@@ -204,8 +204,8 @@ class SqliteArchive(SqlArchive):
             return answer
 
     def _run(self, operation: Callable[[], Steps[T]], *, write: bool, dry_run: bool = False) -> T:
-        self._execute("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
+            self._execute("BEGIN IMMEDIATE" if write else "BEGIN")  # an interrupt may come behind it
             answer = run_steps(operation(), self._run_statement)
             self._execute("ROLLBACK" if dry_run else "COMMIT")
         except BaseException:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -313,6 +313,26 @@ def test_a_transaction_waits_for_a_lock_until_the_timeout(tmp_path: Path, monkey
     other.execute("ROLLBACK")
     assert archive.load("r1") == [said("served in the end")]
     other.close()
+
+
+def test_an_interrupt_behind_the_beginning_of_a_transaction_leaves_no_lock(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    whole = archive._run_statement
+
+    def interrupted(statement: Any) -> Any:
+        whole(statement)
+        archive._run_statement = whole  # type: ignore[method-assign]
+        raise KeyboardInterrupt
+
+    for write in (lambda: archive.store([said("x")], "s"), archive.history):
+        archive._run_statement = interrupted  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            write()
+        other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None, timeout=0)
+        other.execute("BEGIN EXCLUSIVE")
+        other.close()
+        commit(archive, "r1", [said("goes on")])
+    assert archive.load("r1") == [said("goes on")]
 
 
 def test_opening_a_file_waits_for_no_writer_and_drops_no_lock(tmp_path: Path) -> None:
