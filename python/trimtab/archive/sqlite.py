@@ -247,4 +247,6 @@ def _with_advice(error: Exception) -> str:
         return f"{text}; the file is damaged or no archive: run trimtab archive verify, or restore a backup"
     if "full" in text:
         return f"{text}; nothing was changed: free some space and try again"
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_DBMOVED":
+        return "the file was moved, replaced or removed while it was open; nothing was changed: open the archive anew"
     return text

@@ -348,6 +348,29 @@ def test_opening_a_file_waits_for_no_writer_and_drops_no_lock(tmp_path: Path) ->
     archive._db.execute("ROLLBACK")
 
 
+def test_a_search_waits_for_no_writer_where_all_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    commit(archive, "r1", [said("the flag is up")])
+    assert len(archive.search("flag")) == 1
+    monkeypatch.setattr(sqlite, "LOCK_TIMEOUT", 0.05)
+    archive._db.execute("PRAGMA busy_timeout = 5")
+    other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert len(archive.search("flag")) == 1
+    other.close()
+
+
+def test_a_file_that_was_removed_while_it_was_open_is_named_as_such(tmp_path: Path) -> None:
+    driver = sqlite.Driver()
+    driver.version = (3, 51, 2)  # SQLite looks for the file where it has a rollback journal
+    archive = SqliteArchive(tmp_path / "archive.db", driver)
+    commit(archive, "r1", [said("x")])
+    (tmp_path / "archive.db").unlink()
+    with pytest.raises(trimtab.ArchiveError, match="moved, replaced or removed while it was open"):
+        commit(archive, "r2", [said("y")])
+    assert archive.load("r1") == [said("x")]
+
+
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     commit(archive, "r1", [said("parent")])

@@ -151,6 +151,19 @@ def test_restore_ends_the_result_so_that_an_undo_stays_undone(tmp_path: Path) ->
         assert later.fit(messages).resumed_ref is None
 
 
+def test_an_archive_that_cannot_be_written_gives_the_originals_and_ends_the_result_here(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cm, messages = made(archive=f"sqlite:///{tmp_path / 'a.db'}"), history(30)
+    session = cm.session("a")
+    ref = session.compact(messages, target_share=0.2).ref or ""
+    cm.archive._db.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+    assert session.restore(ref) == messages
+    assert "cannot note" in caplog.text
+    assert session.fit(messages).resumed_ref is None
+    assert cm.session("a").restore(ref) == messages
+
+
 @pytest.mark.parametrize("what", ["message", "text"])
 def test_a_new_pin_ends_the_result(what: str) -> None:
     session, messages = made().session("a"), history()
