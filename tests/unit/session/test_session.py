@@ -195,6 +195,23 @@ def test_a_pin_and_an_undo_through_another_session_object_end_the_result(where: 
     assert one.fit(messages).resumed_ref is None
 
 
+def test_a_pin_of_another_thread_while_the_archive_is_asked_ends_the_result(tmp_path: Path) -> None:
+    cm = made(archive=f"sqlite:///{tmp_path / 'a.db'}")
+    session, messages, archive = cm.session("a"), history(), cm.archive
+    assert session.fit(messages).compaction
+    stands = archive.stands
+
+    def meanwhile(ref: str, name: str) -> bool:
+        archive.stands = stands  # type: ignore[method-assign]
+        session.pin("File 3.")
+        return stands(ref, name)
+
+    archive.stands = meanwhile  # type: ignore[method-assign]
+    again = session.fit(messages)
+    assert again.resumed_ref is None
+    assert "File 3." in json.dumps(again.messages)
+
+
 @pytest.mark.parametrize("name", [None, "a"])
 def test_a_pin_of_a_listener_ends_the_result_that_it_is_told_of(name: str | None) -> None:
     session, messages = made().session(name), history()
