@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from .._fork import OwnLock
 from .._mask import mask
 from ..errors import ArchiveError
 from .archive import SqlArchive
@@ -85,6 +86,7 @@ class PostgresArchive(SqlArchive):
         self._schema = '"' + schema.replace('"', '""') + '"'
         self._max_connections = max_connections
         self._closed = False
+        self._own = OwnLock()
         self._open()
         try:
             self.transact(self._migrate)
@@ -102,7 +104,7 @@ class PostgresArchive(SqlArchive):
         return f"postgresql://{self._parts.get('host', '')}/{self._parts.get('dbname', '')}"
 
     def _open(self) -> None:
-        self._pid, self._is_lost = os.getpid(), False
+        self._is_lost = False
         self._pool: ConnectionPool[Any] = ConnectionPool(
             self._url,
             kwargs={"autocommit": True},
@@ -113,6 +115,7 @@ class PostgresArchive(SqlArchive):
             configure=self._configure,
             open=True,
         )
+        self._pid = os.getpid()
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         connection.execute(f"SET search_path TO {self._schema}; SET lock_timeout = '{TIMEOUT:.0f}s'".encode())
@@ -152,8 +155,9 @@ class PostgresArchive(SqlArchive):
         """
         if self._closed:
             raise ArchiveError(f"the archive {self.location} is closed")
-        if self._pid != os.getpid():
-            self._open()  # after a fork, the pool's threads and sockets belong to the parent
+        with self._own.lock:  # after a fork, the pool's threads and sockets belong to the parent
+            if self._pid != os.getpid():
+                self._open()
         for attempt in range(ATTEMPTS):
             try:
                 self._reach()
