@@ -249,6 +249,54 @@ def test_a_child_forked_while_other_threads_count_works():
             thread.join()
 
 
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+def test_a_child_forked_while_another_thread_compacts_and_opens_an_archive_works(tmp_path):
+    asked, over = threading.Event(), threading.Event()
+
+    def summarizer(ask):
+        asked.set()
+        over.wait(PATIENCE)
+        return "The words were read."
+
+    talk = transcript("u:90 " + " ".join(f"a:{n} u:90" for n in range(90, 130)))
+    url = f"sqlite:///{tmp_path}/a.db"
+    session = trimtab.Compactor(CLAUDE, archive=url, summarizer=summarizer).session("a")
+    unopened = trimtab.Compactor(CLAUDE, archive=url)
+    thread = threading.Thread(target=session.compact, args=(talk,), kwargs={"target_share": 0.3})
+    thread.start()
+    assert asked.wait(PATIENCE)
+    with unopened._archive._own.lock, session.archive._own.lock:  # as a thread that opens and one that reads hold them
+        pid = os.fork()
+        if not pid:
+            over.set()
+            done = session.compact(talk, target_share=0.3)
+            is_whole = unopened.session("a").restore(done.ref) == talk
+            session.archive.close()
+            os._exit(0 if is_whole else 1)
+        assert waited(pid) == 0
+    over.set()
+    thread.join()
+
+
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+def test_the_threads_of_a_forked_child_never_use_the_connection_of_its_parent(tmp_path):
+    archive = trimtab.Compactor(CLAUDE, archive=f"sqlite:///{tmp_path}/a.db").archive
+    session, parents, connect = "s", archive._db, archive._connect
+    archive.store([{"role": "user", "content": "of the parent"}], session)
+    pid = os.fork()
+    if not pid:
+        used, run = [], archive._run_statement
+        archive._connect = lambda: (time.sleep(0.1), connect())[1]
+        archive._run_statement = lambda statement: (used.append(archive._db), run(statement))[1]
+        threads = [threading.Thread(target=archive.pin, args=(session, "text", f"pin {n}")) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        os._exit(0 if parents not in used and len(archive.pins(session)) == 4 else 1)
+    assert waited(pid) == 0
+
+
 def waited(pid):
     """The exit code of a child, that of a kill if it hangs."""
     end = time.monotonic() + PATIENCE

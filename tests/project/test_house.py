@@ -22,6 +22,7 @@ ROOT_FILES = {
     "errors": 0,
     "_log": 0,
     "_mask": 0,
+    "_fork": 0,
     "_home": 0,
     "_lazy": 0,
     "_pickle": 0,
@@ -106,7 +107,7 @@ def test_files_do_not_import_each_other_in_circles() -> None:
 def test_the_root_holds_the_door_alone() -> None:
     names = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix != ".so"}
     door = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed", "_core.pyi", "errors.py", "hooks.py", "events.py"}
-    assert names == door | {"_home.py", "_lazy.py", "_log.py", "_mask.py", "_pickle.py", "_repr.py"}
+    assert names == door | {"_fork.py", "_home.py", "_lazy.py", "_log.py", "_mask.py", "_pickle.py", "_repr.py"}
 
 
 def test_nothing_that_a_tool_built_or_fetched_is_in_the_repository() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
+from .._fork import OwnLock
 from .._mask import mask
 from ..errors import ArchiveError
 
@@ -70,7 +70,7 @@ class Opener:
                 raise TypeError(f"archive must be a URL or a trimtab.archive.Archive, got {type(where).__name__}")
         self.where = where
         self.opened = None if isinstance(where, str) else where
-        self._lock = Lock()
+        self._own = OwnLock()
         if isinstance(where, str):
             check_url(where)
 
@@ -80,7 +80,7 @@ class Opener:
         Raises:
             ArchiveError: the archive cannot be opened.
         """
-        with self._lock:
+        with self._own.lock:
             if self.opened is None:
                 self.opened = open_archive(self.where)
             return self.opened

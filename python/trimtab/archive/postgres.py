@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from .._fork import OwnLock
 from .._mask import mask
 from ..errors import ArchiveError
 from .archive import SqlArchive
@@ -26,7 +27,14 @@ TRANSIENT = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.Integrity
 """Errors worth a retry: a lost connection, a deadlock, a message removed since it was looked up."""
 
 TIMEOUT = 30.0
-"""Seconds to wait for a connection or for a lock on the session."""
+"""Seconds to wait for a free connection or for a lock on the session."""
+
+CONNECT_TIMEOUT = 10
+"""Seconds to wait for a server's answer, unless the address or ``PGCONNECT_TIMEOUT`` states others."""
+
+RECONNECT_TIMEOUT = 5.0
+"""Seconds in which the pool tries to replace a lost connection. Each try comes later than the one before; the next
+transaction connects at once."""
 
 MIGRATION_LOCK = 0x7472_696D
 """Id of the advisory lock for migrations: "trim" in ASCII."""
@@ -79,6 +87,7 @@ class PostgresArchive(SqlArchive):
         self._schema = '"' + schema.replace('"', '""') + '"'
         self._max_connections = max_connections
         self._closed = False
+        self._own = OwnLock()
         self._open()
         try:
             self.transact(self._migrate)
@@ -96,19 +105,30 @@ class PostgresArchive(SqlArchive):
         return f"postgresql://{self._parts.get('host', '')}/{self._parts.get('dbname', '')}"
 
     def _open(self) -> None:
-        self._pid = os.getpid()
+        self._is_lost = False
         self._pool: ConnectionPool[Any] = ConnectionPool(
             self._url,
             kwargs={"autocommit": True},
             min_size=0,
             max_size=self._max_connections,
             timeout=TIMEOUT,
+            reconnect_timeout=RECONNECT_TIMEOUT,
             configure=self._configure,
             open=True,
         )
+        self._pid = os.getpid()
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         connection.execute(f"SET search_path TO {self._schema}; SET lock_timeout = '{TIMEOUT:.0f}s'".encode())
+
+    def _reach(self) -> None:
+        """Connect once where no connection is known to be good: a pool tells neither soon nor why it gets none."""
+        if self._is_lost or not self._pool.get_stats()["pool_size"]:
+            limits: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT}
+            if "connect_timeout" in self._parts or "PGCONNECT_TIMEOUT" in os.environ:
+                limits = {}
+            psycopg.connect(self._url, **limits).close()
+            self._is_lost = False
 
     def _migrate(self) -> Steps[None]:
         [(is_known,)] = yield "SELECT to_regclass(?) IS NOT NULL", (f"{self._schema}.schema_version",)
@@ -136,10 +156,12 @@ class PostgresArchive(SqlArchive):
         """
         if self._closed:
             raise ArchiveError(f"the archive {self.location} is closed")
-        if self._pid != os.getpid():
-            self._open()  # after a fork, the pool's threads and sockets belong to the parent
+        with self._own.lock:  # after a fork, the pool's threads and sockets belong to the parent
+            if self._pid != os.getpid():
+                self._open()
         for attempt in range(ATTEMPTS):
             try:
+                self._reach()
                 with (
                     self._pool.connection() as connection,
                     connection.transaction(force_rollback=dry_run),
@@ -147,6 +169,7 @@ class PostgresArchive(SqlArchive):
                 ):
                     return run_steps(operation(), partial(_execute, cursor))
             except psycopg.Error as error:
+                self._is_lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
                 if attempt == ATTEMPTS - 1 or not isinstance(error, TRANSIENT):
                     text = mask(str(error).strip(), [self._parts.get("password")])
                     raise ArchiveError(f"archive {self.location}: {text or type(error).__name__}") from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._fork import OwnLock
 from .._log import log
 from ..errors import ArchiveError
 from .archive import SqlArchive
@@ -95,11 +95,10 @@ class SqliteArchive(SqlArchive):
         self._closed = False
         self._abandoned: list[object] = []
         self._remains = False
+        self._own = OwnLock()
         self._open()
 
     def _open(self) -> None:
-        self._lock = threading.Lock()
-        self._pid = os.getpid()
         try:
             self._db = self._connect()
             try:
@@ -109,6 +108,7 @@ class SqliteArchive(SqlArchive):
                 raise
         except (OSError, self._driver.error, *UNREADABLE) as error:
             raise ArchiveError(f"cannot open the archive {self.path}: {_with_advice(error)}") from error
+        self._pid = os.getpid()
 
     def _connect(self) -> Any:
         if self.path != ":memory:":
@@ -156,7 +156,7 @@ class SqliteArchive(SqlArchive):
 
         Later transactions, and closing the last connection, remove what remains.
         """
-        with self._lock:
+        with self._own.lock:
             try:
                 self._remains = self._empty_log(wait=True)
                 cause = "another connection reads it"
@@ -186,14 +186,9 @@ class SqliteArchive(SqlArchive):
         """
         if self._closed:
             raise ArchiveError(f"the archive {self.path} is closed")
-        if self._pid != os.getpid():
-            # Closing the parent's connection here could drop its locks and its journal.
-            self._abandoned.append(self._db)
-            if self.path == ":memory:":
-                self._lock, self._pid = threading.Lock(), os.getpid()
-            else:
-                self._open()
-        with self._lock:
+        with self._own.lock:
+            if self._pid != os.getpid():
+                self._abandon()
             try:
                 answer = self._run(operation, write=write, dry_run=dry_run)
             except (self._driver.error, UnicodeError) as error:  # SQLite's own message may be no UTF-8
@@ -203,9 +198,17 @@ class SqliteArchive(SqlArchive):
                     self._remains = self._empty_log(wait=False)
             return answer
 
+    def _abandon(self) -> None:
+        """Open a connection of this process's own, in a forked one: to close the parent's could drop its locks."""
+        self._abandoned.append(self._db)
+        if self.path == ":memory:":
+            self._pid = os.getpid()
+        else:
+            self._open()
+
     def _run(self, operation: Callable[[], Steps[T]], *, write: bool, dry_run: bool = False) -> T:
-        self._execute("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
+            self._execute("BEGIN IMMEDIATE" if write else "BEGIN")  # an interrupt may come behind it
             answer = run_steps(operation(), self._run_statement)
             self._execute("ROLLBACK" if dry_run else "COMMIT")
         except BaseException:
@@ -233,7 +236,7 @@ class SqliteArchive(SqlArchive):
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
+        with self._own.lock:
             if not self._closed and self._pid == os.getpid():
                 with suppress(self._driver.error):  # committed data is on the disk, even if closing fails
                     self._db.close()
@@ -247,4 +250,6 @@ def _with_advice(error: Exception) -> str:
         return f"{text}; the file is damaged or no archive: run trimtab archive verify, or restore a backup"
     if "full" in text:
         return f"{text}; nothing was changed: free some space and try again"
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_DBMOVED":
+        return "the file was moved, replaced or removed while it was open; nothing was changed: open the archive anew"
     return text

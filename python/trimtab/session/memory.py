@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
+from .._fork import OwnLock
 from ..counting.counter import fixed_tokens, read_ledger, read_plain, scan
 from ..counting.whole import framed
 from ..errors import BusyError, PlanError
@@ -140,7 +140,7 @@ class Memory:
     limited: bool = False
     next_prune_check: int = 0
     undone: int = 0
-    _compacting: Lock = field(default_factory=Lock)
+    _compacting: OwnLock = field(default_factory=OwnLock)
 
     def __post_init__(self) -> None:
         """Begin without a billed call, and know the messages that the session puts into its lists."""
@@ -155,19 +155,17 @@ class Memory:
         Raises:
             BusyError: another one is under way.
         """
-        free = not self.settings.exclusive or self._compacting.acquire(blocking=False)
-        if free and ends_job:
-            self.background.stop()
-        if not self.settings.exclusive:
-            yield
-        elif free:
-            try:
-                yield
-            finally:
-                self._compacting.release()
-        else:
+        named, lock = self.settings.exclusive, self._compacting.lock
+        if named and not lock.acquire(blocking=False):
             name = self.settings.session
             raise BusyError(f"session {name!r} is being compacted: wait for it, then compact its latest messages")
+        try:
+            if ends_job:
+                self.background.stop()
+            yield
+        finally:
+            if named:
+                lock.release()
 
     @property
     def policy(self) -> Policy:

@@ -8,10 +8,12 @@ from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
+from .._log import log
 from ..compaction.effects import Long
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import check_span, target_of
 from ..counting.counter import framework_in, listed_tools, system_text
+from ..errors import ArchiveError
 from ..hooks import by_caller
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..messages.usage import usage_in
@@ -638,6 +640,9 @@ class Session:
         code runs. ``kind.model_validate(message)`` makes a pydantic model of such a dict, ``kind(**message)`` a
         dataclass; an SDK takes the dict itself.
 
+        It ends the compaction's result, in other processes too. An archive that cannot be written gives the list all
+        the same; the result then ends here alone, and a warning says so.
+
         Args:
             ref: ``Compaction.ref``.
             any_session: also restore compactions of any other session.
@@ -646,7 +651,10 @@ class Session:
             ArchiveError: the archive has no such compaction of this session, or it cannot give all of its messages.
         """
         found = self.archive.load(ref, session=None if any_session else self.id)
-        self._memory.undo(ref)
+        try:
+            self._memory.undo(ref)
+        except ArchiveError as error:  # a full disk, a copy that nobody may write: the originals are there
+            log.warning("the archive cannot note that %s was undone, other processes use its result: %s", ref, error)
         return found
 
     def recall_tool(self, *, limit: int = 5) -> Recall:

@@ -71,16 +71,17 @@ class StandIn:
         It stands where the archive cannot tell: one that is out of reach stops no call, and none has a result with a
         text that ``redact`` removes.
         """
-        if self.view is None or archive is None:
+        view = self.view  # another thread's pin may end it while the archive is asked
+        if view is None or archive is None:
             return True
         try:
-            if archive.stands(self.view.ref, settings.session):
+            if archive.stands(view.ref, settings.session):
                 return True
         except ArchiveError as error:
             log.warning("whether the last result of session %r was ended is not known: %s", settings.session, error)
             return True
         if self._is_storable is None:
-            self._is_storable = self.view.is_storable(settings.redact)
+            self._is_storable = view.is_storable(settings.redact)
         return not self._is_storable
 
     def find(self, archive: Archive | None, session: str) -> None:
@@ -111,8 +112,8 @@ class StandIn:
             return call
         if self._counter is None:
             self._counter = settings.new_counter()  # of its own: it knows what it has counted by the list it saw last
-        if self._last and (messages := self._last.before(call.messages)):
-            found = self._read(messages, ledger)
+        if (last := self._last) and (messages := last.before(call.messages)):
+            found = self._read(view, messages, ledger)
             if found is not None:
                 return replace(call, messages=messages, given=call.messages, view=view, ledger=found)
         inputs = InputMessages(call.messages)
@@ -120,7 +121,7 @@ class StandIn:
         pins, _ = settings.policy.keep.flags()
         if made is None or (pins and view.hides(flagged(inputs.messages, pins))):
             return call
-        found = self._read(made, ledger)
+        found = self._read(view, made, ledger)
         if found is None:
             log.warning("the last result %s of session %r is not the one that was made", view.ref, settings.session)
             return call
@@ -132,15 +133,15 @@ class StandIn:
             self._last = Placed(call.messages[: view.length], written[: view.made])
         return replace(call, messages=written, given=call.messages, view=view, ledger=found)
 
-    def _read(self, messages: Sequence[Any], ledger: Ledger) -> Ledger | None:
+    def _read(self, view: View, messages: Sequence[Any], ledger: Ledger) -> Ledger | None:
         """Return the ledger of a list that begins with the result; None if it does not."""
-        if self._counter is None or self.view is None:
+        if self._counter is None:
             return None
         try:
             found = scan(messages, self._counter, ledger.provider)
         except MessageError:  # the state was changed outside
             return None
-        return found if found.digest_until(self.view.made) == self.view.result else None
+        return found if found.digest_until(view.made) == view.result else None
 
 
 def _thinks(ledger: Ledger, view: View) -> bool:

@@ -18,6 +18,7 @@ from support.command import run
 from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import PostgresArchive, SqlArchive, SqliteArchive, Stored, open_archive
+from trimtab.archive import postgres as postgres_module
 from trimtab.archive.sql import write as _write
 from trimtab.archive.sql.codec import encode
 from trimtab.archive.sql.statements import migrations
@@ -185,6 +186,27 @@ def test_store_repeats_if_a_message_is_forgotten_meanwhile(archive: PostgresArch
     assert len(tries) == 2
     assert archive.load("r2") == messages
     assert archive.verify() == []
+
+
+def test_a_server_that_is_away_is_told_soon_with_its_reason_and_used_at_once_when_it_is_back(
+    archive: PostgresArchive, postgres: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    cm = trimtab.Compactor(MODEL, archive=archive).session("s")
+    done = cm.compact(talk(), target_share=0.5)
+    postgres.kill()
+    try:
+        began = time.monotonic()
+        assert cm.fit(talk()).resumed_ref == done.ref  # an archive that is away stops no call
+        for away in (archive.history, lambda: PostgresArchive(postgres.url)):
+            with pytest.raises(trimtab.ArchiveError, match="connection to server"):
+                away()
+        assert time.monotonic() - began < postgres_module.TIMEOUT
+    finally:
+        postgres.start()
+    began = time.monotonic()  # behind the server's start, which recovers what all tests have written
+    assert cm.restore(done.ref) == talk()
+    assert time.monotonic() - began < postgres_module.TIMEOUT
+    assert "connection to server" in caplog.text
 
 
 def test_open_archive_accepts_a_url_and_errors_hide_its_password(postgres: Server) -> None:

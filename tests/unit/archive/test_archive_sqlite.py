@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -315,6 +315,26 @@ def test_a_transaction_waits_for_a_lock_until_the_timeout(tmp_path: Path, monkey
     other.close()
 
 
+def test_an_interrupt_behind_the_beginning_of_a_transaction_leaves_no_lock(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    whole = archive._run_statement
+
+    def interrupted(statement: Any) -> Any:
+        whole(statement)
+        archive._run_statement = whole  # type: ignore[method-assign]
+        raise KeyboardInterrupt
+
+    for write in (lambda: archive.store([said("x")], "s"), archive.history):
+        archive._run_statement = interrupted  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            write()
+        other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None, timeout=0)
+        other.execute("BEGIN EXCLUSIVE")
+        other.close()
+        commit(archive, "r1", [said("goes on")])
+    assert archive.load("r1") == [said("goes on")]
+
+
 def test_opening_a_file_waits_for_no_writer_and_drops_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     archive = SqliteArchive(path)
@@ -326,6 +346,29 @@ def test_opening_a_file_waits_for_no_writer_and_drops_no_lock(tmp_path: Path) ->
     refused = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=False)
     assert "database is locked" in refused.stderr
     archive._db.execute("ROLLBACK")
+
+
+def test_a_search_waits_for_no_writer_where_all_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    commit(archive, "r1", [said("the flag is up")])
+    assert len(archive.search("flag")) == 1
+    monkeypatch.setattr(sqlite, "LOCK_TIMEOUT", 0.05)
+    archive._db.execute("PRAGMA busy_timeout = 5")
+    other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert len(archive.search("flag")) == 1
+    other.close()
+
+
+def test_a_file_that_was_removed_while_it_was_open_is_named_as_such(tmp_path: Path) -> None:
+    driver = sqlite.Driver()
+    driver.version = (3, 51, 2)  # SQLite looks for the file where it has a rollback journal
+    archive = SqliteArchive(tmp_path / "archive.db", driver)
+    commit(archive, "r1", [said("x")])
+    (tmp_path / "archive.db").unlink()
+    with pytest.raises(trimtab.ArchiveError, match="moved, replaced or removed while it was open"):
+        commit(archive, "r2", [said("y")])
+    assert archive.load("r1") == [said("x")]
 
 
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:

@@ -151,6 +151,19 @@ def test_restore_ends_the_result_so_that_an_undo_stays_undone(tmp_path: Path) ->
         assert later.fit(messages).resumed_ref is None
 
 
+def test_an_archive_that_cannot_be_written_gives_the_originals_and_ends_the_result_here(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cm, messages = made(archive=f"sqlite:///{tmp_path / 'a.db'}"), history(30)
+    session = cm.session("a")
+    ref = session.compact(messages, target_share=0.2).ref or ""
+    cm.archive._db.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+    assert session.restore(ref) == messages
+    assert "cannot note" in caplog.text
+    assert session.fit(messages).resumed_ref is None
+    assert cm.session("a").restore(ref) == messages
+
+
 @pytest.mark.parametrize("what", ["message", "text"])
 def test_a_new_pin_ends_the_result(what: str) -> None:
     session, messages = made().session("a"), history()
@@ -180,6 +193,23 @@ def test_a_pin_and_an_undo_through_another_session_object_end_the_result(where: 
     ref = one.fit(messages).compaction.ref  # type: ignore[union-attr]
     other.restore(ref)  # made after the pin
     assert one.fit(messages).resumed_ref is None
+
+
+def test_a_pin_of_another_thread_while_the_archive_is_asked_ends_the_result(tmp_path: Path) -> None:
+    cm = made(archive=f"sqlite:///{tmp_path / 'a.db'}")
+    session, messages, archive = cm.session("a"), history(), cm.archive
+    assert session.fit(messages).compaction
+    stands = archive.stands
+
+    def meanwhile(ref: str, name: str) -> bool:
+        archive.stands = stands  # type: ignore[method-assign]
+        session.pin("File 3.")
+        return stands(ref, name)
+
+    archive.stands = meanwhile  # type: ignore[method-assign]
+    again = session.fit(messages)
+    assert again.resumed_ref is None
+    assert "File 3." in json.dumps(again.messages)
 
 
 @pytest.mark.parametrize("name", [None, "a"])

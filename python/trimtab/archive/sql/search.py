@@ -45,7 +45,8 @@ class Search(Database):
             ValueError: the session's name is empty, blank or not printable, or the limit is negative.
         """
         most, limited_to = check_count("limit", limit) or 0, check_session(session)
-        self.transact(lambda: index(self.dialect))
+        if self.transact(_unindexed, write=False):  # else it waits for no writer, and reads what nobody may write
+            self.transact(lambda: index(self.dialect))
         return self.transact(lambda: search(self.dialect, query, limited_to, most), write=False)
 
     @transaction(write=False)
@@ -70,6 +71,11 @@ class Search(Database):
         if not rows:
             raise ArchiveError(f"no archived message {number}")
         return load(*rows[0])
+
+
+def _unindexed() -> Steps[list[Row]]:
+    """Return a row if a message was stored since the last search."""
+    return (yield "SELECT 1 FROM unindexed LIMIT 1", ())
 
 
 def index(dialect: Dialect) -> Steps[None]:
