@@ -112,7 +112,7 @@ def test_tools_count_and_usage_is_recorded(encode: Any, monkeypatch: pytest.Monk
 
 
 def test_what_crewai_sets_for_one_llm_reaches_a_wrapped_one_and_its_copies(encode: Any) -> None:
-    """CrewAI notes stop words and streaming by an LLM's identity; a crew copies its agents, and some LLMs themselves."""
+    """CrewAI notes stop words and streaming by an LLM's identity; a crew copies agents, and some LLMs themselves."""
     seen: list[Any] = []
 
     class Reasoning(Chat):
