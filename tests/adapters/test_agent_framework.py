@@ -11,8 +11,10 @@ import pytest
 pytest.importorskip("agent_framework", reason="make adapters installs agent-framework-core")
 
 from agent_framework import (
+    Agent,
     AgentSession,
     ChatMiddleware,
+    ChatResponse,
     CompactionProvider,
     CompactionStrategy,
     Content,
@@ -95,6 +97,60 @@ def test_untouched_messages_stay_the_same_objects_and_edited_ones_keep_the_rest(
     assert len(after[3].contents[0].result) < 9_000
     asyncio.run(client.get_response(given[5:]))
     assert all(a is b for a, b in zip(seen[3], seen[2], strict=True))
+
+
+def test_pictures_of_a_result_count_and_an_edited_result_keeps_the_rest(encode: Any) -> None:
+    class Looks(ChatMiddleware):
+        async def process(self, context: Any, call_next: Any) -> None:
+            seen.append([*context.messages])
+            await call_next()
+
+    seen: list[Any] = []
+    picture = Content.from_uri(f"data:image/png;base64,{PNG}", media_type="image/png")
+    parts = [Content.from_text("7 " * 9_000), picture]
+    result = Content.from_function_result("a", id="kept", result=parts, exception="kept")
+    given = [
+        Message("user", ["see"]),
+        Message("assistant", [Content.from_function_call("a", "look", arguments="{}")]),
+        Message("tool", [result]),
+        Message("assistant", ["well"]),
+        Message("user", ["go on"]),
+    ]
+    compaction = CompactionChatMiddleware(MODEL, **OPTIONS)
+    client = Chat(stub=Model(encode), middleware=[compaction, Looks()])
+    asyncio.run(client.get_response(given))
+    (edited,) = seen[0][2].contents
+    assert (edited.call_id, edited.id, edited.exception) == ("a", "kept", "kept")
+    assert len(edited.result) < 9_000
+    assert result.items == parts
+    (done,) = compaction.compactor.archive.history()
+    assert PNG in json.dumps(compaction.compactor.archive.load(done.ref))
+
+
+@pytest.mark.parametrize("way", ["middleware", "strategy"])
+def test_a_conversation_that_the_service_holds_passes_as_it_is(way: str, encode: Any) -> None:
+    """The service is sent new messages alone: a result comes without its call."""
+
+    class Holding(Chat):
+        def _inner_get_response(self, *, messages: Any, **_: Any) -> Any:
+            sent.append([message.role for message in messages])
+            is_call = len(sent) % 2 == 1
+            call = Content.from_function_call(f"call_{len(sent)}", "look", arguments='{"n": 1}')
+
+            async def whole() -> ChatResponse:
+                said = [call if is_call else Content.from_text("done")]
+                return ChatResponse(messages=[Message("assistant", said)], conversation_id="resp_1")
+
+            return whole()
+
+    sent: list[list[str]] = []
+    guards: dict[str, Any] = {
+        "middleware": {"middleware": [CompactionChatMiddleware(MODEL, **OPTIONS)]},
+        "strategy": {"compaction_strategy": FittingStrategy(MODEL, **OPTIONS)},
+    }
+    running = Agent(client=Holding(stub=Model(encode)), tools=[look], **guards[way])
+    asyncio.run(running.run("go"))
+    assert sent == [["user"], ["tool"]]
 
 
 def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from importlib.util import find_spec
 from typing import Any
@@ -14,6 +15,7 @@ if find_spec("crewai") is None:  # else others of the process lose their traces
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
 
 from crewai import Crew, Task
+from crewai.llms.base_llm import call_stream_override
 
 import trimtab
 from support.agent_crewai import Chat, agent, look
@@ -107,6 +109,35 @@ def test_tools_count_and_usage_is_recorded(encode: Any, monkeypatch: pytest.Monk
     assert llm.get_input_tokens_count(asked, [TOOL]) == trimtab.count(asked, model=MODEL, tools=[TOOL])
     assert llm.get_input_tokens_count("go on") == 2
     assert not llm.is_context_window_overflowing_threshold(asked * 9_000)
+
+
+def test_what_crewai_sets_for_one_llm_reaches_a_wrapped_one_and_its_copies(encode: Any) -> None:
+    """CrewAI notes stop words and streaming by an LLM's identity; a crew copies agents, and some LLMs themselves."""
+    seen: list[Any] = []
+
+    class Reasoning(Chat):
+        def __copy__(self) -> Any:
+            return Reasoning(self._stub)
+
+        def call(self, *_: Any, **__: Any) -> str:
+            seen.append((self.stop_sequences, self._effective_stream(), self.temperature))
+            return "Thought: I know.\nFinal Answer: done"
+
+        def supports_function_calling(self) -> bool:
+            return False
+
+    llm = wrap(Reasoning(Model(encode), temperature=0.5), MODEL, **OPTIONS)
+    assert isinstance(llm, Reasoning)
+    assert compactor_of(copy.copy(llm)) is compactor_of(llm)
+    worker = agent(llm)
+    worker.kickoff("Look.")
+    task = Task(description="Look at {it}.", expected_output="all", agent=worker)
+    Crew(agents=[worker], tasks=[task]).kickoff_for_each([{"it": "one"}, {"it": "two"}])
+    assert [stop for stop, _, _ in seen] == [["\nObservation:"]] * 3
+    assert seen[0][2] == 0.5
+    with call_stream_override(llm, True):
+        llm.call([{"role": "user", "content": "go"}])
+    assert seen[-1][1] is True
 
 
 def test_a_text_alone_passes_through(encode: Any) -> None:

@@ -11,20 +11,27 @@ pytest.importorskip("langchain", reason="make adapters installs langchain")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ContextEditingMiddleware, SummarizationMiddleware, wrap_model_call
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     HumanMessage,
     SystemMessage,
+    ToolCall,
     ToolMessage,
     trim_messages,
 )
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 
 import trimtab
 from support.agent_langchain import Chat, agent
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
 from trimtab.adapters.langchain import CompactionMiddleware, token_counter
+from trimtab.summarize import render
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +97,94 @@ def test_two_threads_of_one_agent_do_not_mix(encode: Any) -> None:
     histories = [middleware.sessions.of(thread).session.history(None) for thread in ("a", "b")]
     assert all(histories)
     assert not {past.ref for past in histories[0]} & {past.ref for past in histories[1]}
+
+
+class Steps(BaseChatModel):
+    """Calls its first tool, twice at once, in about as many calls of the model as it is told; then its turn ends."""
+
+    steps: int
+    seen: Any
+    tools: Any = ()
+
+    @property
+    def _llm_type(self) -> str:
+        return "steps"
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        bound = [convert_to_openai_tool(each)["function"]["name"] for each in tools]
+        return Steps(steps=self.steps, seen=self.seen, tools=bound)
+
+    def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
+        self.seen.append([*messages])
+        n = len(self.seen)
+        calls = [ToolCall(name=self.tools[0], args={"n": n}, id=f"{self.tools[0]}{n}_{k}") for k in range(2)]
+        if n % self.steps == 0 or n % (self.steps + 1) == 0:  # two that take turns both come to an end
+            calls = [ToolCall(name="Found", args={"n": n}, id=f"found{n}")] if "Found" in self.tools else []
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("done", tool_calls=calls))])
+
+
+def test_agents_inside_an_agent_that_begin_alike_and_at_once_fit(encode: Any) -> None:
+    """Two calls at once of a tool that is an agent, and a structured answer of the outer one; one middleware."""
+    middleware = CompactionMiddleware(MODEL, window=7_000, max_output=1_000)
+    outside, inside = list[Any](), list[Any]()
+    looker = create_agent(Steps(steps=6, seen=inside), [tool(look)], middleware=[middleware])
+
+    @tool
+    def ask(n: int) -> str:
+        """Ask another agent."""
+        found = looker.invoke({"messages": [("user", RULE)]}, {"recursion_limit": 1_000})
+        return str(found["messages"][-1].content) + look(n)
+
+    class Found(BaseModel):
+        """What was found."""
+
+        n: int
+
+    running = create_agent(
+        Steps(steps=5, seen=outside),
+        [ask],
+        middleware=[middleware],
+        checkpointer=InMemorySaver(),
+        response_format=ToolStrategy(Found),
+    )
+    config = {"configurable": {"thread_id": "a"}, "recursion_limit": 1_000}
+    for n in range(6):
+        found = running.invoke({"messages": [("user", f"go on {n}")]}, config)
+        assert isinstance(found["structured_response"], Found)
+    for seen in (outside, inside):
+        assert max(trimtab.count(messages, model=MODEL) for messages in seen) <= 6_000
+        assert all(trimtab.validate(messages, provider="openai_chat") == [] for messages in seen)
+    inner = [name for name in middleware.sessions._held if name.startswith("a opening-")]
+    assert len(inner) == 1
+    assert middleware.compactor.session(inner[0]).history(None)
+    assert middleware.compactor.session("a").history(None)
+
+
+def test_a_summary_has_langchains_mark(encode: Any) -> None:
+    """A front end shows no summary that LangChain's own middleware made as the user's words."""
+    given = [kind("well " * 2_000, id=f"{n}{kind.__name__}") for n in range(9) for kind in (HumanMessage, AIMessage)]
+    running = create_agent(Steps(steps=1, seen=[]), [tool(look)], middleware=[CompactionMiddleware(MODEL, **OPTIONS)])
+    found = running.invoke({"messages": [*given, HumanMessage("go on")]})["messages"]
+    marked = [message for message in found if message.additional_kwargs.get("lc_source") == "summarization"]
+    assert ["trimtab-summary" in message.content for message in marked] == [True]
+
+
+@pytest.mark.parametrize("tags", [[], ["nostream"]])
+def test_a_summary_by_a_chat_model_is_streamed_unless_it_is_tagged(tags: list[str], encode: Any) -> None:
+    class Writes(Steps):
+        def _generate(self, *_: Any, **__: Any) -> ChatResult:
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("a summary"))])
+
+    def summarize(ask: Any) -> str:
+        return Writes(steps=1, seen=[]).invoke(render(ask).text, {"tags": tags}).text
+
+    middleware = CompactionMiddleware(MODEL, summarizer=summarize, **OPTIONS)
+    running = create_agent(Steps(steps=1, seen=[]), [tool(look)], middleware=[middleware])
+    given = [kind("well " * 2_000) for _ in range(9) for kind in (HumanMessage, AIMessage)]
+    parts = running.stream({"messages": [*given, HumanMessage("go on")]}, stream_mode="messages")
+    texts = [part.content for part, about in parts if about["langgraph_node"] == "model"]
+    assert ("a summary" in texts) is (tags == [])
+    assert "done" in texts
 
 
 def test_what_another_middleware_adds_to_a_call_is_not_kept(encode: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pydantic_ai", reason="make adapters installs pydantic-ai")
 
-from pydantic_ai import Agent, UsageLimits
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, UsageLimits
 from pydantic_ai import messages as ai
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.models.function import FunctionModel
@@ -123,6 +123,62 @@ def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) 
     with pytest.raises(ModelHTTPError, match="400") as caught:
         Agent(FunctionModel(refuses), capabilities=[CompactionCapability(MODEL)]).run_sync("go")
     assert "trimtab" in caught.value.__notes__[0]
+
+
+def test_a_run_that_waits_for_an_approval_goes_on(encode: Any) -> None:
+    """The result that came before the approval shows the user something, and the one after it is in another request."""
+    long, seen = 4_000, list[list[Any]]()
+
+    def answer(messages: list[Any], _: Any) -> ai.ModelResponse:
+        seen.append([*messages])
+        calls = [ai.ToolCallPart(name, {"n": len(seen)}, f"{name}{len(seen)}") for name in ("see", "act")]
+        return ai.ModelResponse(parts=[ai.TextPart("done")] if len(seen) % 2 == 0 else calls)
+
+    running = Agent(
+        FunctionModel(answer),
+        system_prompt="Be good.",
+        output_type=[str, DeferredToolRequests],
+        capabilities=[CompactionCapability(MODEL, **OPTIONS)],
+    )
+
+    @running.tool_plain
+    def see(n: int) -> ai.ToolReturn:
+        return ai.ToolReturn(return_value=f"{n} " * long, content="Look at that.")
+
+    @running.tool_plain(requires_approval=True)
+    def act(n: int) -> str:
+        return f"{n} " * long
+
+    history: Any = None
+    for n in range(4):
+        asked = running.run_sync(f"go {n}", message_history=history)
+        approved = DeferredToolResults(approvals={call.tool_call_id: True for call in asked.output.approvals})
+        done = running.run_sync(message_history=asked.all_messages(), deferred_tool_results=approved)
+        assert done.output == "done"
+        history = done.all_messages()
+        results = [part.tool_name for part in seen[-1][-1].parts if part.part_kind == "tool-return"]
+        assert results == ["see", "act"]
+        assert [part.content for part in done.new_messages()[0].parts if part.tool_name == "act"]
+    assert "trimtab" in str(history)
+
+
+def test_a_run_without_a_prompt_and_one_after_a_greeting_are_run(encode: Any) -> None:
+    """The shape in which messages are read wants a message of the user in front, and something in it."""
+    compaction = CompactionCapability(MODEL, **OPTIONS)
+    running = agent(Model(encode, lowered=20_000), compaction)
+    assert running.run_sync(usage_limits=FREE).output.startswith("Done")
+    seen: list[list[Any]] = []
+
+    def answer(messages: list[Any], _: Any) -> ai.ModelResponse:
+        seen.append([*messages])
+        return ai.ModelResponse(parts=[ai.TextPart("well " * 3_000)])
+
+    greeted = Agent(FunctionModel(answer), capabilities=[compaction])
+    history: Any = [greeting := ai.ModelResponse(parts=[ai.TextPart("Hello, how can I help?")])]
+    for n in range(8):
+        history = greeted.run_sync(f"go {n}", message_history=history).all_messages()
+    assert seen[0][0] is greeting
+    assert "trimtab-summary" in str(seen[-1][0])
 
 
 def test_the_window_is_that_of_the_models_profile(encode: Any) -> None:

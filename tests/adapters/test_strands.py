@@ -94,6 +94,28 @@ def test_untouched_messages_stay_the_same_objects(encode: Any) -> None:
     assert manager.get_state()["head"]
 
 
+def test_a_request_behind_the_result_of_a_structured_answer_is_sent(encode: Any) -> None:
+    """Strands puts one message of the user behind another there, in the list and in what is sent."""
+    call = {"toolUse": {"toolUseId": "a", "name": "Found", "input": {}}}
+    given = [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [call]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": "ok"}], "status": "success"}}],
+        },
+    ]
+    manager = CompactingConversationManager(MODEL, **OPTIONS)
+    running = agent(stub := Model(encode, lowered=20_000), manager, messages=[*given])
+    stub.calls = CALLS - 11
+    turn(running, "run", "go on")
+    assert all(a is b for a, b in zip(running.messages, given, strict=False))
+    assert [message["role"] for message in running.messages[2:5]] == ["user", "user", "assistant"]
+    turn(running, "run", "go on")
+    assert stub.refused == 0
+    assert manager.removed_message_count > 0
+
+
 def test_reduce_context_raises_what_it_cannot_mend(encode: Any) -> None:
     manager = CompactingConversationManager(MODEL, **OPTIONS)
     running = agent(Model(encode), manager, messages=[{"role": "user", "content": [{"text": "words " * 3_000}]}])

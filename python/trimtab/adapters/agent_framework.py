@@ -6,6 +6,7 @@ stands around each model call, has all of them, and the framework's history stay
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -25,8 +26,9 @@ from agent_framework import (
     tool,
 )
 
+from .._log import log
 from ..messages.frameworks import origin
-from .mirror import mirrored, returned, text_of
+from .mirror import mirrored, returned
 from .sessions import Adapter, Conversation, Sessions, counter_of, opening
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ UNSIGNED = "none"
 
 NOTES = (EXCLUDED_KEY, EXCLUDE_REASON_KEY, GROUP_ANNOTATION_KEY)
 """Properties of a message in which the framework's strategies note what they did and counted."""
+
+HELD = ("conversation_id", "previous_response_id", "conversation")
+"""Options of a call whose messages are new ones alone: the service, or a middleware behind ours, has the others."""
 
 STATE = "trimtab"
 """Key of the state in that of the agent's session."""
@@ -67,10 +72,17 @@ class CompactionChatMiddleware(Adapter, ChatMiddleware):
     def __init__(self, model: str | Model | Compactor, **options: Any) -> None:
         """Make the Compactor where none was given."""
         self.sessions = Sessions(model, options, PROVIDER)
+        self._is_told = False
 
     async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Call the model with messages that fit."""
+        """Call the model with messages that fit; with the given ones where others are held elsewhere."""
         given, options = context.messages, context.options or {}
+        if held := [name for name in HELD if options.get(name)]:
+            if not self._is_told:
+                log.warning("a conversation is held elsewhere (%s): nothing of it is compacted", held[0])
+            self._is_told = True
+            await call_next()
+            return
         systems = [message for message in given if message.role == "system"]
         plain = mirrored((message for message in given if message.role != "system"), _read)
         conversation = self._conversation(context, plain)
@@ -137,18 +149,37 @@ class FittingStrategy(Adapter):
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Make the messages that are not excluded fit; return whether one was excluded, edited or added."""
+        is_changed = _leave_out(messages)
         systems = [message.text for message in messages if message.role == "system"]
         listed = mirrored((message for message in messages if message.role != "system"), _read)
         plain = [message for message in listed if not _original(message).additional_properties.get(EXCLUDED_KEY)]
-        if not plain:
-            return False
+        if not plain or _original(plain[0]).role == "tool":  # the service has the call of a result that comes first
+            return is_changed
         system = "\n".join(filter(None, [self._instructions, *systems])) or None
         conversation = self.sessions.of(opening(listed))
         fitted = await conversation.afit(plain, system=system, tools=self._tools)
         if fitted.messages is plain:
-            return False
+            return is_changed
         _write(messages, plain, fitted)
         return True
+
+
+def _leave_out(messages: Sequence[Message]) -> bool:
+    """Exclude again what a summary of the list replaces; return whether any of it was included.
+
+    The framework numbers messages by their place, which a message that left had before: two then have one id, and where
+    one of them is included it includes the other.
+    """
+    present = {message.message_id for message in messages} - {None}
+    back = [
+        message
+        for message in messages
+        if (message.additional_properties.get(GROUP_ANNOTATION_KEY) or {}).get(SUMMARIZED_BY_SUMMARY_ID_KEY) in present
+        and not message.additional_properties.get(EXCLUDED_KEY)
+    ]
+    for message in back:
+        message.additional_properties[EXCLUDED_KEY] = True
+    return bool(back)
 
 
 def _write(messages: list[Message], plain: Sequence[Any], fitted: Fitted[Any]) -> None:
@@ -249,12 +280,19 @@ def _block(content: Any) -> dict[str, Any]:
         case "function_call":
             return {"type": "tool_use", "id": content.call_id, "name": content.name, "input": _arguments(content)}
         case "function_result":
-            result = content.result if isinstance(content.result, str) else str(content.result or "")
-            return {"type": "tool_result", "tool_use_id": content.call_id, "content": result}
+            return {"type": "tool_result", "tool_use_id": content.call_id, "content": _result(content)}
         case "data" | "uri" if (content.media_type or "").startswith("image/"):
             return {"type": "image", "source": _source(content)}
         case _:
             return {"type": "text", "text": json.dumps(content.to_dict(), default=str)}
+
+
+def _result(content: Any) -> Any:
+    """Return what a tool returned: a text, or blocks where pictures are among it."""
+    blocks = [*map(_block, content.items or ())]
+    if any(block["type"] == "image" for block in blocks):
+        return blocks
+    return content.result if isinstance(content.result, str) else str(content.result or "")
 
 
 def _arguments(content: Any) -> dict[str, Any]:
@@ -277,7 +315,7 @@ def _change(original: Any, message: Mapping[str, Any]) -> Any:
     made = []
     for block in given if isinstance(given, list) else [{"type": "text", "text": given}]:
         same = next((content for before, content in known if before == block), None)
-        made.append(_content(block) if same is None else same)
+        made.append(_edited(known, block) if same is None else same)
     return Message(
         original.role,
         made,
@@ -285,6 +323,17 @@ def _change(original: Any, message: Mapping[str, Any]) -> Any:
         message_id=original.message_id,
         additional_properties=original.additional_properties,
     )
+
+
+def _edited(known: Sequence[tuple[dict[str, Any], Any]], block: Mapping[str, Any]) -> Any:
+    """Return the content of an edited block; that of a call or a result keeps the rest of its original."""
+    made, key = _content(block), {"tool_use": "id", "tool_result": "tool_use_id"}.get(block["type"])
+    for before, content in known if key else ():
+        if before.get(key) == block[key]:
+            same = copy.copy(content)
+            same.arguments, same.result, same.items = made.arguments, made.result, made.items
+            return same
+    return made
 
 
 def _make(message: Mapping[str, Any]) -> Any:
@@ -301,6 +350,12 @@ def _content(block: Mapping[str, Any]) -> Any:
         case "tool_use":
             return Content.from_function_call(block["id"], block["name"], arguments=block["input"])
         case "tool_result":
-            return Content.from_function_result(block["tool_use_id"], result=text_of(block["content"]))
+            given = block["content"]
+            result = [*map(_content, given)] if isinstance(given, list) else given
+            return Content.from_function_result(block["tool_use_id"], result=result)
+        case "image":
+            source = block["source"]
+            uri = source.get("url") or f"data:{source['media_type']};base64,{source['data']}"
+            return Content.from_uri(uri, media_type=source.get("media_type"))
         case _:
             return Content.from_text(block.get("text", ""))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import RetryModelRequest
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelRequest
 
 from ..errors import OverflowedError
 from ..messages.pydantic_ai import system as system_text
 from .sessions import RETRIES, Adapter, Conversation, Sessions, refusal_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelResponse
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..session.call import Fitted
     from ..session.compactor import Compactor
+
+RESULTS = frozenset({"tool-return", "retry-prompt"})
+"""Kinds of parts of a request that answer calls."""
 
 
 class CompactionCapability(Adapter, AbstractCapability[Any]):
@@ -68,10 +73,11 @@ class CompactionCapability(Adapter, AbstractCapability[Any]):
         """Put messages that fit into the request and into the run."""
         conversation, messages = self._conversation(ctx), request_context.messages
         conversation.learn_window(getattr(request_context.model, "context_window", None))
-        fitted = await conversation.afit(messages, **_beside(request_context, messages))
-        if fitted.messages is messages:
+        turns, apart = _turns(messages)
+        fitted = await conversation.afit(turns, **_beside(request_context, messages))
+        if fitted.messages is turns:
             return request_context
-        return replace(request_context, messages=_kept(ctx, messages, fitted))
+        return replace(request_context, messages=_kept(ctx, messages, _back(fitted, apart)))
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -101,12 +107,13 @@ class CompactionCapability(Adapter, AbstractCapability[Any]):
         if refusal_in(error) is None or request_context.attempt > RETRIES:
             raise error
         messages = request_context.messages
+        turns, apart = _turns(messages)
         try:
-            fitted = await self._conversation(ctx).aoverflow(error, messages, **_beside(request_context, messages))
+            fitted = await self._conversation(ctx).aoverflow(error, turns, **_beside(request_context, messages))
         except OverflowedError as floor:
             error.add_note(f"trimtab: {floor}")
             raise error from floor
-        self._smaller[str(ctx.run_id)] = _kept(ctx, messages, fitted)
+        self._smaller[str(ctx.run_id)] = _kept(ctx, messages, _back(fitted, apart))
         raise RetryModelRequest from error
 
     async def after_tool_execute(
@@ -122,12 +129,39 @@ class CompactionCapability(Adapter, AbstractCapability[Any]):
         return self.sessions.of(ctx.conversation_id)
 
 
-def _kept(ctx: RunContext[Any], messages: Sequence[Any], fitted: Fitted[Any]) -> list[Any]:
+def _turns(messages: list[Any]) -> tuple[list[Any], dict[int, list[Any]]]:
+    """Return the messages as a provider is sent them, and by its id what each message that is not of them stands for.
+
+    Results of a run that goes on after an approval are in a request of their own, behind what the user was shown of the
+    others. pydantic-ai joins them, later than it asks a capability, and a provider takes results in no other way. A
+    history may begin with the model's greeting, and the shape in which messages are read may not.
+    """
+    turns: list[Any] = []
+    apart: dict[int, list[Any]] = {}
+    if messages and messages[0].kind == "response":
+        turns.append(ModelRequest(parts=[]))
+        apart[id(turns[0])] = []
+    for kind, each in groupby(messages, key=lambda message: message.kind):
+        run = [*each]
+        if kind == "request" and any(part.part_kind in RESULTS for message in run[1:] for part in message.parts):
+            whole = replace(run[-1], parts=[part for message in run for part in message.parts])
+            apart[id(whole)] = run
+            turns.append(whole)
+        else:
+            turns += run
+    return (turns, apart) if apart else (messages, apart)
+
+
+def _back(fitted: Fitted[Any], apart: Mapping[int, list[Any]]) -> list[Any]:
+    """Return fitted messages, with those of the history in place of the ones that stood for them."""
+    return [each for message in fitted.messages for each in apart.get(id(message), [message])]
+
+
+def _kept(ctx: RunContext[Any], messages: Sequence[Any], made: list[Any]) -> list[Any]:
     """Return the new list; put it into the run where the request had the run's own messages.
 
     What a history processor or another capability put into this request alone is not kept.
     """
-    made = [*fitted.messages]
     if len(messages) == len(ctx.messages) and all(a is b for a, b in zip(messages, ctx.messages, strict=True)):
         ctx.messages[:] = made
     return made

@@ -15,10 +15,10 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from .._log import log
+from .._log import log, outline
 from ..archive.names import UNNAMED
 from ..counting.counter import Counter
-from ..errors import ConfigError, OverflowedError
+from ..errors import ConfigError, ConflictError, OverflowedError
 from ..messages.objects import plain, sendable
 from ..messages.request import SYSTEM_ROLES
 from ..session.compactor import Compactor
@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 RETRIES = 3
 """Smaller prompts after a refusal. A refusal may state no limit: then each one lowers the window by a tenth."""
+
+CONFLICTS = 5
+"""Compactions of the same conversation by other runs while one is under way, after which it is tried once more."""
 
 POLL = 0.005
 """Seconds between looks at a lock that another task holds; a lock of threads cannot be awaited."""
@@ -105,12 +108,12 @@ class Conversation:
     def fit(self, messages: Sequence[Any], *, system: object = None, tools: object = None) -> Fitted[Any]:
         """Return the input of the next call; as ``Session.fit``."""
         with self._lock:
-            return self.session.fit(messages, system=system, tools=tools)
+            return _after_conflicts(partial(self.session.fit, messages, system=system, tools=tools))
 
     async def afit(self, messages: Sequence[Any], *, system: object = None, tools: object = None) -> Fitted[Any]:
         """Return the input of the next call, with hooks and a summarizer that may be asynchronous."""
         async with self._lock:
-            return await self.session.afit(messages, system=system, tools=tools)
+            return await _aafter_conflicts(partial(self.session.afit, messages, system=system, tools=tools))
 
     def overflow(
         self, error: BaseException, messages: Sequence[Any], *, system: object = None, tools: object = None
@@ -121,8 +124,9 @@ class Conversation:
             ValueError: the error is another one.
             OverflowedError: too little can leave.
         """
+        refused = refusal_in(error) or error
         with self._lock:
-            return self.session.overflow(refusal_in(error) or error, messages, system=system, tools=tools)
+            return _after_conflicts(partial(self.session.overflow, refused, messages, system=system, tools=tools))
 
     async def aoverflow(
         self, error: BaseException, messages: Sequence[Any], *, system: object = None, tools: object = None
@@ -133,8 +137,9 @@ class Conversation:
             ValueError: the error is another one.
             OverflowedError: too little can leave.
         """
+        overflow = partial(self.session.aoverflow, refusal_in(error) or error, messages, system=system, tools=tools)
         async with self._lock:
-            return await self.session.aoverflow(refusal_in(error) or error, messages, system=system, tools=tools)
+            return await _aafter_conflicts(overflow)
 
     def record(self, usage: object) -> None:
         """Record the usage of the last call; ignore one without prompt tokens, as stub models and streams have."""
@@ -208,6 +213,30 @@ class Conversation:
         overflow = partial(self.aoverflow, messages=messages, system=system, tools=tools)
         answered: T = await _called(fit, overflow, send, self.arecord)
         return answered
+
+
+def _after_conflicts(work: Callable[[], T]) -> T:
+    """Return what work returns, done again where another run compacted the same conversation meanwhile.
+
+    A framework may run one conversation twice at a time, and agents inside an agent that begin alike are one. The other
+    run goes on with the list that it compacted, and this one with its own.
+    """
+    for _ in range(CONFLICTS):
+        try:
+            return work()
+        except ConflictError as error:
+            log.debug("once more: %s", outline(error))
+    return work()
+
+
+async def _aafter_conflicts(work: Callable[[], Awaitable[T]]) -> T:
+    """Return what work returns, as ``_after_conflicts``."""
+    for _ in range(CONFLICTS):
+        try:
+            return await work()
+        except ConflictError as error:
+            log.debug("once more: %s", outline(error))
+    return await work()
 
 
 Done: TypeAlias = "Callable[..., Awaitable[Any]]"

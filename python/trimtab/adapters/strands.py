@@ -7,6 +7,8 @@ state holds the compacted head of the list, and the count is that of the stored 
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import ConversationManager
@@ -75,7 +77,8 @@ class CompactingConversationManager(Adapter, ConversationManager):
             Exception: ``e``, where too little can leave or it is another error.
         """
         del options
-        conversation, messages = self._of(agent), [*agent.messages]
+        conversation = self._of(agent)
+        messages, apart = _joined(agent.messages)
         if e is None:
             made = conversation.session.compact(messages, target_share=FORCED, **_beside(agent)).messages
         elif self._refusals > RETRIES or refusal_in(e) is None:
@@ -87,7 +90,7 @@ class CompactingConversationManager(Adapter, ConversationManager):
             except OverflowedError as floor:
                 e.add_note(f"trimtab: {floor}")
                 raise e from floor
-        self._replace(agent, made)
+        self._replace(agent, _back(made, apart))
 
     def get_state(self) -> dict[str, Any]:
         """Return the state for the agent's session: the compacted head of the list, and the session's state."""
@@ -107,10 +110,11 @@ class CompactingConversationManager(Adapter, ConversationManager):
 
     async def _before_call(self, event: Any) -> None:
         """Replace the agent's messages where the trigger is reached."""
-        agent, messages = event.agent, [*event.agent.messages]
-        conversation = self._of(agent)
+        agent, conversation = event.agent, self._of(event.agent)
+        messages, apart = _joined(agent.messages)
         conversation.learn_window(getattr(agent.model, "context_window_limit", None))
-        self._replace(agent, (await conversation.afit(messages, **_beside(agent))).messages)
+        fitted = await conversation.afit(messages, **_beside(agent))
+        self._replace(agent, _back(fitted.messages, apart))
 
     async def _after_call(self, event: Any) -> None:
         """Record the usage of an answer; after a refusal as too long, repeat the call with fewer messages."""
@@ -119,14 +123,15 @@ class CompactingConversationManager(Adapter, ConversationManager):
             usage = event.stop_response.message.get("metadata", {}).get("usage") or {}
             self._of(event.agent).record(usage if usage.get("inputTokens") else None)
         elif refusal_in(event.exception) is not None and self._refusals < RETRIES:
-            agent, messages = event.agent, [*event.agent.messages]
+            agent = event.agent
+            messages, apart = _joined(agent.messages)
             self._refusals += 1
             try:
                 fitted = await self._of(agent).aoverflow(event.exception, messages, **_beside(agent))
             except OverflowedError as floor:
                 event.exception.add_note(f"trimtab: {floor}")
                 return
-            self._replace(agent, fitted.messages)
+            self._replace(agent, _back(fitted.messages, apart))
             event.retry = True
 
     def _after_tool(self, event: Any) -> None:
@@ -159,6 +164,30 @@ class CompactingConversationManager(Adapter, ConversationManager):
         self.removed_message_count += len(messages) - head - kept
         self._head = [*made[: len(made) - kept]]
         messages[:] = made
+
+
+def _joined(messages: Sequence[Any]) -> tuple[list[Any], dict[int, list[Any]]]:
+    """Return the messages with those of one role in a row as one, and by its id what each such one is made of.
+
+    Strands puts a request behind the result of a structured answer, which is a message of the user too. It is the
+    model's affair whether that is sent; Bedrock's shape has no such list.
+    """
+    joined: list[Any] = []
+    apart: dict[int, list[Any]] = {}
+    for role, each in groupby(messages, key=itemgetter("role")):
+        run = [*each]
+        if len(run) > 1:
+            whole = {"role": role, "content": [block for message in run for block in message["content"]]}
+            apart[id(whole)] = run
+            joined.append(whole)
+        else:
+            joined += run
+    return joined, apart
+
+
+def _back(made: Sequence[Any], apart: Mapping[int, list[Any]]) -> list[Any]:
+    """Return messages with the agent's own in place of those that stood for several."""
+    return [each for message in made for each in apart.get(id(message), [message])]
 
 
 def _beside(agent: Any) -> Mapping[str, Any]:

@@ -92,7 +92,7 @@ def change(original: Any, message: Mapping[str, Any]) -> Any:
 
 
 def make(message: Mapping[str, Any], given: Sequence[Any]) -> Any:  # noqa: ARG001 - LangChain's know nothing of the others
-    """Return a new message of the class of its role."""
+    """Return a new message of the class of its role; one of the user's role has LangChain's mark of a summary."""
     kinds = import_module("langchain_core.messages")
     content = message.get("content") or ""
     match str(message["role"]):
@@ -103,7 +103,7 @@ def make(message: Mapping[str, Any], given: Sequence[Any]) -> Any:  # noqa: ARG0
         case "tool":
             return kinds.ToolMessage(content, tool_call_id=message["tool_call_id"])
         case _:
-            return kinds.HumanMessage(content)
+            return kinds.HumanMessage(content, additional_kwargs={"lc_source": "summarization"})
 
 
 def settle(messages: list[Any], given: Sequence[Any]) -> list[Any]:  # noqa: ARG001 - nothing has a place of its own

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROVIDER: Provider = "anthropic"
 
 EMPTY = "[empty]"
-"""Content of an answer without any."""
+"""Content of a message without any: an answer, or the request of a run that has instructions alone."""
 
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 """Types of blocks that Anthropic wants in front of others."""
@@ -46,7 +46,7 @@ def read(message: Any, *, is_first: bool) -> dict[str, Any]:
     parts = [part for part in message.parts if not (is_first and part.part_kind == "system-prompt")]
     blocks = [block for part in parts for block in _of_request(part)]
     blocks.sort(key=lambda block: block["type"] != "tool_result")
-    return {"role": Origin("user", message), "content": blocks}
+    return {"role": Origin("user", message), "content": blocks or [_text(EMPTY, None)]}
 
 
 def change(original: Any, message: Mapping[str, Any]) -> Any:

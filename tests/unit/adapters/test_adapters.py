@@ -50,6 +50,28 @@ def test_a_call_after_a_refusal_sends_a_smaller_list(say: str, is_async: bool) -
 
 
 @pytest.mark.parametrize("is_async", [False, True])
+def test_a_run_whose_conversation_another_run_compacts_meanwhile_goes_on(is_async: bool, tmp_path: Any) -> None:
+    """Each has a session of its own, as after two checkpoints of a thread; the other compacts during the summary."""
+    left, where = [1], f"sqlite:///{tmp_path / 'a.db'}"
+
+    def summarize(_: Any) -> str:
+        if left[0]:
+            left[0] -= 1
+            others = sessions(archive=where, window=14_000)
+            with others.compactor:
+                assert len(others.of("a").fit(MESSAGES[1:]).messages) < len(MESSAGES)
+        return "a summary"
+
+    mine = sessions(archive=where, window=14_000, summarizer=summarize)
+    with mine.compactor:
+        conversation = mine.of("a")
+        fitted = asyncio.run(conversation.afit(MESSAGES)) if is_async else conversation.fit(MESSAGES)
+        assert left == [0]
+        assert "a summary" in str(fitted.messages)
+        assert len(mine.compactor.session("a").history(None)) == 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
 def test_another_error_is_raised_as_it_is(is_async: bool) -> None:
     provider, conversation = Provider(0, "rate limit"), sessions().of("a")
     call = conversation.acall(provider.later, MESSAGES) if is_async else None
