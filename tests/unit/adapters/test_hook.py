@@ -70,6 +70,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     project = tmp_path / "project"
     project.mkdir()
@@ -382,6 +383,17 @@ def test_uninstall_of_new_settings_removes_them_and_invalid_ones_stay(home: Path
         assert settings.read_text() == text
     hook("install", "--user", "--yes", raw=b"")
     assert (home / "user/.claude/settings.json").is_file()
+
+
+def test_the_users_settings_are_in_the_folder_that_claude_code_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "moved"))
+    hook("install", "--user", "--yes", raw=b"")
+    assert "trimtab hook" in (home / "moved/settings.json").read_text()
+    assert not (home / "user/.claude").exists()
+    hook("uninstall", "--user", "--yes", raw=b"")
+    assert not (home / "moved/settings.json").exists()
 
 
 def test_the_server_is_registered_and_taken_out_to_the_byte(home: Path) -> None:
