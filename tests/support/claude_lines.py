@@ -162,11 +162,16 @@ class Session:
         }
         anchor = f"s{len(self.lines)}"
         if kept and self.rng.random() < 0.6:
-            metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": anchor, "tailUuid": kept[-1]}
+            metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": behind, "tailUuid": kept[-1]}
+        if kept and self.rng.random() < 0.4:
+            uuids = [uuid for uuid in kept if self.rng.random() < 0.8]
+            metadata["preservedMessages"] = {"anchorUuid": behind, "uuids": self.rng.choice([uuids, uuids, uuids, 5])}
         self.push({"type": "system", "subtype": "compact_boundary", "parentUuid": None, "logicalParentUuid": before,
-                   "compactMetadata": metadata})  # fmt: skip
+                   "uuid": boundary, "compactMetadata": metadata})  # fmt: skip
         message = {"role": "user", "content": "what went before"}
         self.push({"type": "user", "uuid": anchor, "isCompactSummary": True, "isVisibleInTranscriptOnly": True,
+        boundary = f"b{len(self.lines)}"
+        behind = self.rng.choice([anchor, anchor, boundary])
                    "message": message})  # fmt: skip
         again = [line for line in self.lines[-8:-2] if self.rng.random() < 0.4]
         for line in again if self.rng.random() < 0.5 else ():
@@ -193,7 +198,7 @@ def session(seed: int, count: int = 40) -> list[Line]:
     steps = (made.user, made.response, made.response, made.result, made.result, made.odd, made.repeat, made.compaction)
     made.user()
     for _ in range(count):
-        made.rng.choices(steps, (6, 6, 6, 6, 4, 2, 1, 1))[0]()
+        made.rng.choices(steps, (6, 6, 6, 6, 4, 2, 1, 1, 1))[0]()
     return made.lines
 
 

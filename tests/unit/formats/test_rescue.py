@@ -225,6 +225,22 @@ def test_behind_a_compaction_a_fork_begins_with_its_summary(
     assert entries[1]["isCompactSummary"] is True
 
 
+def test_a_fork_behind_a_compaction_has_the_messages_that_it_kept(
+    project: Path, official: types.ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = compacted(project)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for anchor, order in (("later-0", [0, 1, 9, 10, 11]), ("later-1", [7, 8, 9, 10, 11])):
+        uuids = [line["uuid"] for line in (lines[:2] if anchor == "later-0" else lines[7:9])]
+        boundary = next(line for line in lines if line["uuid"] == "later-0")
+        boundary["compactMetadata"]["preservedMessages"] = {"anchorUuid": anchor, "uuids": uuids}
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        whole = trimtab.read(path, whole=True)
+        report, _ = reopened(path, 11, capsys)
+        want = as_blocks([whole.messages[at] for at in order])
+        assert trimtab.read(report["output"]).messages == want == officially(official, Path(report["output"])), anchor
+
+
 def test_a_fork_at_a_message_that_has_an_open_call_names_the_nearest_others(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -97,7 +97,8 @@ def _check_boundary(entry: dict[str, Any]) -> None:
         UnknownEndError: the compaction kept messages, which stand in front of it.
     """
     found = entry.get("compactMetadata")
-    if entry.get("type") == "user" or (isinstance(found, dict) and found.get("preservedSegment")):
+    kept = isinstance(found, dict) and (found.get("preservedSegment") or found.get("preservedMessages"))
+    if entry.get("type") == "user" or kept:
         raise UnknownEndError("a compaction that kept messages")
 
 

@@ -114,7 +114,7 @@ pub fn defect(line: &Json<'_, '_>, fields: &Fields<'_, '_>, message: &Message<'_
     let content = message.content.filter(|content| content.is_list() || content.is_string());
     let Some(content) = content else { return Some("a message without content") };
     let is_block = |block: Json<'_, '_>| last(&block, b"type").is_some_and(|kind| kind.is_string());
-    (content.is_list() && !content.values().all(is_block)).then_some("content that is no block")
+    value.is_string() || (value.is_list() && value.values().all(is_block))
 }
 
 /// Who speaks.
@@ -123,6 +123,11 @@ pub enum Role {
     User,
     Assistant,
 }
+    (!is_content(&content)).then_some("content that is no block")
+}
+
+/// Whether a value is a text or a list of blocks.
+fn is_content(value: &Json<'_, '_>) -> bool {
 
 /// The role that a string names.
 pub fn role(value: Option<Json<'_, '_>>) -> Option<Role> {
