@@ -225,6 +225,25 @@ def test_a_later_compaction_begins_the_prompt_whatever_an_earlier_one_kept():
     assert told(session(*lines)) == ["u:go", "a:first", "u:what went before", "u:on", "u:what went before", "u:end"]
 
 
+def queued(key, parent, prompt, **more):
+    attachment = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
+    rendered = [{"content": f"The user sent a new message while you were working: {prompt}"}]
+    return {"type": "attachment", "uuid": key, "parentUuid": parent, "attachment": attachment, "rendered": rendered}
+
+
+@pytest.mark.parametrize("prompt", ["leave the tests alone", [text("leave the tests alone")]])
+def test_what_was_typed_while_the_agent_worked_is_a_message_of_the_user(prompt):
+    lines = [user("1", None, "go"), says("2", "1", "m", use("a")), user("3", "2", [result("a")])]
+    lines += [queued("4", "3", prompt), says("5", "4", "n", text("done"), usage={"input_tokens": 9})]
+    found = session(*lines)
+    assert told(found) == ["u:go", "a:a", "u:a", "u:leave the tests alone", "a:done"]
+    assert (found.usage, found.left_out) == ([Charged(4, 9, 0)], {})
+    other = {"type": "file", "content": "text of a file"}
+    found = session(*lines, {**queued("6", "5", ""), "attachment": other}, queued("7", "6", ""), queued("8", "7", [5]))
+    assert len(found.messages) == 5
+    assert found.left_out == {"attachment/file": 1, "attachment/queued_command": 2}
+
+
 @pytest.mark.parametrize("parents", [[None, "1", "gone"], ["3", "1", "2"], ["gone", "gone", "gone"], ["1", "2", "3"]])
 def test_a_parent_that_is_missing_and_a_circle_lose_nothing(parents):
     first, second, third = parents

@@ -139,7 +139,9 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
         if defect := _defect(value):
             builder.skip(record, defect)
             continue
-        line = _line(number, value)
+        queued = _queued(value)
+        line = _line(number, queued or value)
+        line.kind = _role(value)[1]
         if line.role == "assistant":
             first.setdefault(line.response, number)
         metadata = value.get("compactMetadata")
@@ -159,7 +161,18 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
     main = [line for line in sent if line.kind[0] != _SIDE]
     for line in sent if main else ():
         line.role = "" if line.kind[0] == _SIDE else line.role
-    return Tree(nodes, main or sent, first, tails)
+    tree.sent.extend(main or sent)
+    return tree
+
+
+def _queued(value: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the line of a prompt that waited while the agent worked as one of the user; None of any other."""
+    attachment = dict_of(value.get("attachment"))
+    if value.get("type") != "attachment" or attachment.get("type") != "queued_command" or not attachment.get("prompt"):
+        return None
+    rest = {name: part for name, part in value.items() if name not in ("attachment", "rendered")}
+    line = {**rest, "type": "user", "message": {"content": attachment["prompt"]}}
+    return None if _defect(line) else line
 
 
 def _line(number: int, value: dict[str, Any]) -> Line:

@@ -171,6 +171,18 @@ def test_a_session_with_a_deeply_nested_line_is_archived_like_any_other(home: Pa
     assert hook("session-start", event={"session_id": "s-1", "source": "compact"}).stderr == b""
 
 
+def test_rules_that_were_typed_while_the_agent_worked_are_rules_of_the_user() -> None:
+    def found(prompt: object, **more: object) -> list[str]:
+        attachment = {"type": "queued_command", "prompt": prompt, **more}
+        line = {"type": "attachment", "uuid": "q", "parentUuid": "u1", "attachment": attachment}
+        return facts([json.dumps(line).encode()])["rules"]
+
+    for typed in ({}, {"commandMode": "prompt"}, {"origin": {"kind": "human"}}):
+        assert found(RULE, **typed) == found([{"type": "text", "text": RULE}], **typed) == [RULE]
+    for told in ({"commandMode": "task-notification"}, {"origin": {"kind": "peer"}}, {"isMeta": True}, {"type": "x"}):
+        assert found(RULE, **told) == []
+
+
 def test_a_copy_that_cannot_be_stored_stays_and_stops_no_other(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for session in ("s-1", "s-2", "s-3"):
         copy_session(str(home / "s-1.jsonl"), session)

@@ -219,12 +219,20 @@ def _forwards(text: mmap) -> Iterator[dict[str, Any]]:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Return the object of a line; an empty one for a line that cannot be read, as one that is half written."""
+    """Return the object of a line; an empty one for a line that cannot be read, as one that is half written.
+
+    A prompt that waited while the agent worked comes as a line of the user.
+    """
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    attachment = found.get("attachment") if found.get("type") == "attachment" else None
+    if isinstance(attachment, dict) and attachment.get("type") == "queued_command" and attachment.get("prompt"):
+        return found | {"type": "user", "message": {"content": attachment["prompt"]}}
+    return found
 
 
 def _number(usage: object, name: str) -> int:

@@ -13,6 +13,9 @@ use crate::session::value::text;
 use crate::session::worded::worded;
 use crate::session::{Fault, Place, Prompt, Records, Span, Tokens};
 
+/// Fields of a line that hold its message, or repeat it for the screen or as it was sent.
+const REPEATED: [&[u8]; 4] = [b"message", b"toolUseResult", b"attachment", b"rendered"];
+
 /// The lines of a session file, in order.
 #[derive(Debug, Default)]
 pub struct Entries {
@@ -71,7 +74,7 @@ impl Entries {
             line.usage = Some(self.usage(&usage)?);
         }
         let mut found = [Vec::new(), Vec::new()];
-        for field in worded(value, &[b"message", b"toolUseResult"]) {
+        for field in worded(value, &REPEATED) {
             found[0].push(self.names.number(&field.exact_name())?);
         }
         for field in fields.message.map(|message| worded(&message, &[b"content"])).unwrap_or_default() {
@@ -107,6 +110,7 @@ impl Records for Entries {
             self.faults.push(Fault { place, reason });
             return Ok(());
         }
+        let message = fields.queued().map_or(message, |prompt| Message { content: Some(prompt), ..Message::default() });
         let mut line = Line::of(number, &fields, &message, &mut self.names)?;
         if line.role == Some(Role::Assistant) {
             self.first.entry(line.response).or_insert(number);
