@@ -141,6 +141,19 @@ def test_a_fork_of_what_is_no_session_is_refused(project: Path) -> None:
         fork(path.read_bytes(), [user, {"role": "system", "content": "x"}], **tokens)
 
 
+def test_the_session_of_a_subagent_is_rescued_as_one_of_its_own(
+    project: Path, official: types.ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = session(project, transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))))
+    lines = [json.loads(line) | {"isSidechain": True, "agentId": "a1"} for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert main(["rescue", str(path), "--target-share", "0.4", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    found = trimtab.read(report["output"])
+    assert (found.model, len(found.messages)) == (CLAUDE, len(officially(official, Path(report["output"]))))
+    assert report["tokens_after"] < report["tokens_before"]
+
+
 def test_what_needs_no_rescue_or_is_no_session_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = session(project, [{"role": "user", "content": "short"}])
     assert main(["rescue", str(path)]) == 1
