@@ -161,3 +161,78 @@ def test_the_program_finds_the_registered_server_and_its_tools(run: Callable[...
     assert {"mcp__trimtab__search", "mcp__trimtab__fetch"} <= tools
     run(sys.executable, "-m", "trimtab", "hook", "uninstall", "--yes")
     assert "trimtab: " not in run(claude, "mcp", "list")
+
+
+def written(number: int, kind: str, follows: int | None, words: str = "", **more: Any) -> dict[str, Any]:
+    """Return a line of a session, by the numbers of it and of the line that it follows."""
+    line = {"uuid": key(number), "parentUuid": None if follows is None else key(follows), "isSidechain": False}
+    line |= {"type": kind, "sessionId": SESSION, "timestamp": f"2026-11-28T10:00:{number:02}.000Z", "cwd": "/work"}
+    if kind == "user":
+        line["message"] = {"role": kind, "content": words}
+    if kind == "assistant":
+        usage = {"input_tokens": 9, "output_tokens": 5}
+        line["message"] = {"id": f"msg_{number}", "type": "message", "role": kind, "model": "claude-opus-5-5"}
+        line["message"] |= {"content": [{"type": "text", "text": words}], "stop_reason": None, "usage": usage}
+    return {**line, **more}
+
+
+def key(number: int) -> str:
+    """Return the uuid of a line."""
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+SESSION = "5e551011-0000-4000-8000-000000000000"
+TURNS = [written(n, "user" if n % 2 else "assistant", n - 1 or None, f"words of {n}") for n in range(1, 7)]
+SUMMARY = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+BOUNDARY = {"subtype": "compact_boundary", "content": "Conversation compacted", "level": "info", "isMeta": False}
+TYPED = {"type": "queued_command", "prompt": "leave the tests alone", "commandMode": "prompt"}
+SUMMED = [
+    written(8, "user", 7, "what went before", **SUMMARY),
+    written(9, "user", 8, "on"),
+    written(10, "assistant", 9, "k"),
+]
+
+
+def compacted(anchor: int, *stays: int) -> list[dict[str, Any]]:
+    """Return a session whose compaction kept some lines, which follow the boundary or its summary."""
+    kept = {"anchorUuid": key(anchor), "uuids": [key(number) for number in stays]}
+    metadata = {"trigger": "manual", "preTokens": 900, "preservedMessages": kept}
+    return [*TURNS, written(7, "system", None, logicalParentUuid=key(6), compactMetadata=metadata, **BOUNDARY), *SUMMED]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [*TURNS, written(7, "user", 4, "another way"), written(8, "assistant", 7, "so")],
+        [*TURNS[:3], written(4, "attachment", 3, attachment=TYPED), written(5, "assistant", 4, "so")],
+        compacted(8, 5, 6),
+        compacted(8, 3, 6),
+        compacted(7, 1, 2),
+    ],
+    ids=[
+        "rewound",
+        "typed while it worked",
+        "kept behind the summary",
+        "kept with a gap",
+        "kept in front of the summary",
+    ],
+)
+def test_the_program_sends_what_is_read(
+    run: Callable[..., str], api: type[Api], tmp_path: Path, lines: list[dict[str, Any]]
+) -> None:
+    folder = "".join(letter if letter.isalnum() else "-" for letter in str((tmp_path / "project").resolve()))
+    path = tmp_path / "home/.claude/projects" / folder / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines))
+    read = [text for message in trimtab.read(path).messages for text in texts(message)]
+    run(str(program()), "-p", "--resume", SESSION, "And now?")
+    sent = [text for message in api.requests[-1]["messages"] for text in texts(message)]
+    sent = [text for text in sent if not text.startswith(("<system-reminder>", "# Environment", "And now?"))]
+    assert [text if TYPED["prompt"] not in text else TYPED["prompt"] for text in sent] == read
+
+
+def texts(message: dict[str, Any]) -> list[str]:
+    """Return the texts of a message, without white space around them."""
+    content = message["content"]
+    blocks = [content] if isinstance(content, str) else [block["text"] for block in content]
+    return [text.strip() for text in blocks]

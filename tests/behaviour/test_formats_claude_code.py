@@ -173,6 +173,77 @@ def test_turns_that_a_compaction_kept_stand_once_behind_its_summary():
     assert told(session(*linked)) == ["u:what went before", "u:keep", "a:kept"]  # before anything follows
 
 
+LONG = [
+    user("1", None, "go"),
+    says("2", "1", "m", text("first"), usage={"input_tokens": 5}),
+    user("7", "2", "keep"),
+    says("8", "7", "k", text("kept"), usage={"input_tokens": 6}),
+    user("9", "8", "more"),
+    says("10", "9", "l", text("last"), usage={"input_tokens": 8}),
+]
+"""A session before its compaction."""
+
+
+def kept(anchor, *keys, listed=True):
+    """The metadata of a boundary: all lines that stay, as newer versions list them, or the first and the last."""
+    if listed:
+        return {"compactMetadata": {"preservedMessages": {"anchorUuid": anchor, "uuids": keys}}}
+    ends = {"headUuid": keys[0], "anchorUuid": anchor, "tailUuid": keys[-1]}
+    return {"compactMetadata": {"preservedSegment": ends}}
+
+
+def test_lines_that_a_compaction_lists_stand_behind_its_summary():
+    found = session(*LONG, boundary("3", "10", **kept("4", "7", "10")), summary("4", "3"), user("5", "4", "on"))
+    assert told(found) == ["u:what went before", "u:keep", "a:last", "u:on"]  # the list counts, not what lies between
+    assert told(session(*LONG, boundary("3", "10", **kept("4", "7", "10")), summary("4", "3"))) == told(found)[:-1]
+    lost = session(*LONG, boundary("3", "10", **kept("4", "7", "gone")), summary("4", "3"), user("5", "4", "on"))
+    assert told(lost) == ["u:what went before", "u:on"]
+    both = kept("4", "7", "10")
+    both["compactMetadata"] |= kept("4", "1", "10", listed=False)["compactMetadata"]
+    assert told(session(*LONG, boundary("3", "10", **both), summary("4", "3"), user("5", "4", "on"))) == told(found)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_summary_of_the_later_messages_stands_behind_the_earlier_ones_that_stayed(listed):
+    lines = [*LONG, boundary("3", "10", **kept("3", "1", "2", listed=listed)), summary("4", "3"), user("5", "4", "on")]
+    answered = [*lines, says("6", "5", "n", text("second"), usage={"input_tokens": 7})]
+    found = session(*answered)
+    assert told(found) == ["u:go", "a:first", "u:what went before", "u:on", "a:second"]
+    assert found.usage == [Charged(1, 5, 0), Charged(4, 7, 0)]
+    assert found.left_out == {"user/compacted": 2, "assistant/compacted": 2, "system/compact_boundary": 1}
+    assert told(session(*lines[:-1])) == ["u:go", "a:first", "u:what went before"]
+    whole = session(*answered, whole=True)
+    assert told(whole) == ["u:go", "a:first", "u:keep", "a:kept", "u:more", "a:last", *told(found)[2:]]
+    assert (whole.compactions, whole.contexts) == ([6], [[0, 1, 6]])
+
+
+def test_a_later_compaction_begins_the_prompt_whatever_an_earlier_one_kept():
+    lines = [*LONG, boundary("3", "10", **kept("3", "1", "2")), summary("4", "3"), user("5", "4", "on")]
+    lines += [says("6", "5", "n", text("second")), boundary("13", "6"), summary("14", "13"), user("15", "14", "end")]
+    assert told(session(*lines)) == ["u:what went before", "u:end"]
+    lines[-3] |= kept("13", "1", "2", "4", "5")
+    assert told(session(*lines)) == ["u:go", "a:first", "u:what went before", "u:on", "u:what went before", "u:end"]
+
+
+def queued(key, parent, prompt, **more):
+    attachment = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
+    rendered = [{"content": f"The user sent a new message while you were working: {prompt}"}]
+    return {"type": "attachment", "uuid": key, "parentUuid": parent, "attachment": attachment, "rendered": rendered}
+
+
+@pytest.mark.parametrize("prompt", ["leave the tests alone", [text("leave the tests alone")]])
+def test_what_was_typed_while_the_agent_worked_is_a_message_of_the_user(prompt):
+    lines = [user("1", None, "go"), says("2", "1", "m", use("a")), user("3", "2", [result("a")])]
+    lines += [queued("4", "3", prompt), says("5", "4", "n", text("done"), usage={"input_tokens": 9})]
+    found = session(*lines)
+    assert told(found) == ["u:go", "a:a", "u:a", "u:leave the tests alone", "a:done"]
+    assert (found.usage, found.left_out) == ([Charged(4, 9, 0)], {})
+    other = {"type": "file", "content": "text of a file"}
+    found = session(*lines, {**queued("6", "5", ""), "attachment": other}, queued("7", "6", ""), queued("8", "7", [5]))
+    assert len(found.messages) == 5
+    assert found.left_out == {"attachment/file": 1, "attachment/queued_command": 2}
+
+
 @pytest.mark.parametrize("parents", [[None, "1", "gone"], ["3", "1", "2"], ["gone", "gone", "gone"], ["1", "2", "3"]])
 def test_a_parent_that_is_missing_and_a_circle_lose_nothing(parents):
     first, second, third = parents

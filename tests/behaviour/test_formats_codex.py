@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from support.checker import check
 from support.models import GPT
 from trimtab import read
@@ -142,10 +144,17 @@ def test_an_aborted_response_before_it_is_not_part_of_a_charged_one():
 
 def test_a_rolled_back_turn_is_not_sent():
     back = line("event_msg", type="thread_rolled_back", num_turns=1)
-    setting = said("user", "<environment_context>")
+    setting = said("user", " <Environment_context>\n<cwd>/w</cwd>\n</environment_context>")
     found = session(*BEFORE, said("user", "no"), setting, said("assistant", "hm"), tokens(30, 2, 44), back)
     assert found.messages == items(*BEFORE[:2])
     assert found.usage == [Charged(1, 10, 2)]
+
+
+@pytest.mark.parametrize("text", ["<div>mend this</div>", "<image name=[Image #1]>", "<skill> is what?", "<skill>"])
+def test_a_turn_that_begins_with_a_tag_is_one_that_a_rollback_removes(text):
+    turn = [said("user", text), said("assistant", "hm")]
+    back = line("event_msg", type="thread_rolled_back", num_turns=1)
+    assert session(*BEFORE, said("user", "on"), *turn, back).messages == items(*BEFORE[:2], said("user", "on"))
 
 
 def test_calls_that_the_file_leaves_open_get_an_output_of_their_kind_behind_their_siblings():

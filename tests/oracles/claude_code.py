@@ -80,12 +80,16 @@ class Tree:
         sent: the lines of the main conversation.
         first: number of the first line of each response; copies may follow.
         tails: the last line that a compaction kept, by the key of the summary that it follows.
+        fronts: keys of the lines that a compaction kept in front of its summary, by the key of this.
+        starts: keys of the boundaries behind which such lines are the start of the prompt.
     """
 
     nodes: dict[str, Line]
     sent: list[Line]
     first: dict[str, int]
     tails: dict[str, Line]
+    fronts: dict[str, list[str]]
+    starts: set[str]
 
     def chain(self, *, whole: bool) -> list[Line]:
         """Return the lines from the root, or from the last compaction, to the last line."""
@@ -94,7 +98,7 @@ class Tree:
         line = self.tails.get(line.key, line) if line else None  # nothing has followed the kept lines yet
         while line:
             taken[line.key] = line
-            if line.is_summary and not whole:
+            if (line.is_summary and not whole and line.key not in self.fronts) or line.key in self.starts:
                 break
             known = self.nodes.get(line.parent or "")
             line = known if known and known.key not in taken else self._before(line, taken)
@@ -127,7 +131,7 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
     """
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}
-    kept: list[dict[str, Any]] = []
+    kept: list[tuple[str, dict[str, Any]]] = []
     for number, record in enumerate(records):
         value = record.value
         if isinstance(value, dict):
@@ -135,12 +139,14 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
         if defect := _defect(value):
             builder.skip(record, defect)
             continue
-        line = _line(number, value)
+        queued = _queued(value)
+        line = _line(number, queued or value)
+        line.kind = _role(value)[1]
         if line.role == "assistant":
             first.setdefault(line.response, number)
         metadata = value.get("compactMetadata")
-        if isinstance(metadata, dict) and (segment := dict_of(metadata.get("preservedSegment"))):
-            kept.append(segment)
+        if isinstance(metadata, dict):
+            kept.append((line.key, metadata))
         if line.key in nodes:
             # A resumed session repeats lines. A repeated line with another parent was kept after a summary.
             if nodes[line.key].parent == line.parent:
@@ -148,12 +154,25 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
             del nodes[line.key]
             line.is_again = True
         nodes[line.key] = line
-    tails = dict(filter(None, (_relink(nodes, segment) for segment in kept)))
+    tree = Tree(nodes, [], first, {}, {}, set())
+    for boundary, metadata in kept:
+        _relink(tree, boundary, metadata, whole=builder.whole)
     sent = [line for line in nodes.values() if line.role]
     main = [line for line in sent if line.kind[0] != _SIDE]
     for line in sent if main else ():
         line.role = "" if line.kind[0] == _SIDE else line.role
-    return Tree(nodes, main or sent, first, tails)
+    tree.sent.extend(main or sent)
+    return tree
+
+
+def _queued(value: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the line of a prompt that waited while the agent worked as one of the user; None of any other."""
+    attachment = dict_of(value.get("attachment"))
+    if value.get("type") != "attachment" or attachment.get("type") != "queued_command" or not attachment.get("prompt"):
+        return None
+    rest = {name: part for name, part in value.items() if name not in ("attachment", "rendered")}
+    line = {**rest, "type": "user", "message": {"content": attachment["prompt"]}}
+    return None if _defect(line) else line
 
 
 def _line(number: int, value: dict[str, Any]) -> Line:
@@ -208,20 +227,44 @@ def _defect(value: Any) -> str:
     return ""
 
 
-def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> tuple[str, Line] | None:
-    """Link the lines that a compaction kept after its summary, as Claude Code does when it loads a session.
+def _kept(nodes: dict[str, Line], metadata: dict[str, Any]) -> tuple[str, list[Line]]:
+    """Return the key that the kept lines follow, and these; none where one is missing or they are no chain."""
+    listed = dict_of(metadata.get("preservedMessages"))
+    if isinstance(uuids := listed.get("uuids"), list):
+        lines = [nodes.get(text_of(uuid)) for uuid in uuids]
+        return text_of(listed.get("anchorUuid")), [line for line in lines if line] if all(lines) else []
+    segment = dict_of(metadata.get("preservedSegment"))
+    head, line = nodes.get(text_of(segment.get("headUuid"))), nodes.get(text_of(segment.get("tailUuid")))
+    found: list[Line] = []
+    while line and line not in found:
+        found.append(line)
+        if line is head:
+            return text_of(segment.get("anchorUuid")), found[::-1]
+        line = nodes.get(line.parent or "")
+    return "", []
 
-    The kept lines do not move in the file; the boundary names the first and the last, and the line they follow. Returns
-    that line's key and the last kept line; None where one is missing.
+
+def _relink(tree: Tree, boundary: str, metadata: dict[str, Any], *, whole: bool) -> None:
+    """Link the lines that a compaction kept behind its summary or its boundary, as Claude Code does when it loads them.
+
+    The kept lines do not move in the file. A whole session has those in front of a summary once, where they stand.
     """
-    head, anchor, tail = (nodes.get(text_of(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
-    if head and anchor and tail:
-        for other in nodes.values():
-            if other.parent == anchor.key and other is not head:
-                other.parent = tail.key
-        head.parent = anchor.key
-        return anchor.key, tail
-    return None
+    key, kept = _kept(tree.nodes, metadata)
+    if key not in tree.nodes or not kept:
+        return
+    if key == boundary:
+        summaries = [line.key for line in tree.nodes.values() if line.parent == key and line.is_summary]
+        tree.fronts.update((summary, [line.key for line in kept]) for summary in summaries[-1:])
+        if whole:
+            return
+        tree.starts.add(key)
+    else:
+        tree.tails[key] = kept[-1]
+    for other in tree.nodes.values():
+        if other.parent == key and other is not kept[0]:
+            other.parent = kept[-1].key
+    for line, before in zip(kept, [key, *(line.key for line in kept)], strict=False):
+        line.parent = before
 
 
 _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
@@ -348,13 +391,17 @@ class SessionReader(Builder):
                 self._add_response(line, is_prompt=tree.first[line.response] > since)
             else:
                 if line.is_summary:
-                    since, self.is_prompt = line.number, not self.messages
-                    copies = dict.fromkeys(copy.key for copy in self.copies.get(len(self.compactions) + 1, ()))
-                    self.mark(at for key in copies for at in places.get(key, ()))
+                    since, self.is_prompt = line.number, not self.whole or not self.messages
+                    front = dict.fromkeys(tree.fronts.get(line.key, ()))
+                    self.mark(at for key in front for at in places.get(key, ()))
                 self.messages.append({"role": "user", "content": line.content})
-            places[line.key] = range(begins, len(self.messages))
+            place = range(begins, len(self.messages))
             if self.contexts and (line.number <= since or line.is_again):  # the summary, or kept behind it
-                self.contexts[-1] += places[line.key]
+                self.contexts[-1] += place
+            if self.contexts and line.is_summary:
+                copies = dict.fromkeys(copy.key for copy in self.copies.get(len(self.compactions), ()))
+                self.contexts[-1] += [at for key in copies for at in places.get(key, ())]
+            places[line.key] = place
         if self.model is None:  # a compaction left no answer: the model that spoke last goes on
             spoken = (line.value["message"].get("model") for line in reversed(tree.sent) if line.role == "assistant")
             self.model = next(filter(None, map(text_of, spoken)), None)
@@ -395,7 +442,8 @@ class SessionReader(Builder):
             values = [line.value for line in lines if line.role == role]
             self.leave_fields(values, _LINE, role)
             self.leave_fields([value["message"] for value in values], ("content",), role, "message")
-        start = self.order[0].number if self.order and self.order[0].is_summary else 0
+        firsts = self.order[:1] if self.whole else self.order  # a summary may have kept lines in front
+        start = next((line.number for line in firsts if line.is_summary), 0)
         for line in tree.nodes.values():
             if line.role and line.number < start and line.key not in self.keys:
                 self.leave(line.role, "compacted")

@@ -16,7 +16,8 @@ from trimtab.formats._parts import dict_of, list_of, seconds_of, text_of
 from trimtab.messages.usage import Usage
 
 _LOCAL = ("ghost_snapshot", "other")  # Codex's own data, never sent
-_SETTING = ("<", "# AGENTS.md instructions")  # prefixes of user messages that Codex writes
+_TAGS = ("environment_context", "user_instructions", "user_shell_command", "turn_aborted", "subagent_notification",
+         "skill", "agent_message_board_notification", "recommended_plugins", "goal_context")  # fmt: skip
 
 
 def read(records: FileRecords, *, whole: bool) -> Builder:
@@ -150,8 +151,16 @@ def _is_output(item: dict[str, Any]) -> bool:
 
 def _is_turn(item: dict[str, Any]) -> bool:
     """Return whether an item is a message that the user wrote."""
-    texts = [part.get("text") for part in list_of(item.get("content"))]
-    return item.get("role") == "user" and bool(texts) and not str(texts[0] or "").startswith(_SETTING)
+    texts = [text_of(part.get("text")).strip(" \t\n\r\f") for part in list_of(item.get("content"))[:1]]
+    return item.get("role") == "user" and any(not _is_setting(text) for text in texts)
+
+
+def _is_setting(text: str) -> bool:
+    """Return whether Codex wrote a text: a guide, or one inside a tag of its own."""
+    low = text.lower()
+    return text.startswith("# AGENTS.md instructions") or any(
+        low.startswith(f"<{name}>") and low.endswith(f"</{name}>") for name in _TAGS
+    )
 
 
 def _identity(item: dict[str, Any]) -> Any:

@@ -117,6 +117,12 @@ class Session:
         content = self.rng.choice([self.text(), [{"type": "text", "text": self.text()}], [], ""])
         self.push({"type": "user", "message": {"role": self.rng.choice(["user", "user", "odd"]), "content": content}})
 
+    def queued(self) -> None:
+        """A prompt that was typed while the agent worked, rarely an odd one."""
+        prompt = self.rng.choice([self.text(), [{"type": "text", "text": self.text()}], "", [5], 5])
+        attachment = {"type": self.rng.choice(["queued_command"] * 5 + ["file", 5]), "prompt": prompt}
+        self.push({"type": "attachment", "attachment": attachment, "rendered": [{"content": "it was sent so"}]})
+
     def response(self) -> None:
         """One or several lines of a response, some with calls."""
         if not self.responses or self.rng.random() < 0.8:
@@ -161,10 +167,15 @@ class Session:
             "preTokens": self.rng.choice([170_000, 300_000, "x"]),
         }
         anchor = f"s{len(self.lines)}"
+        boundary = f"b{len(self.lines)}"
+        behind = self.rng.choice([anchor, anchor, boundary])
         if kept and self.rng.random() < 0.6:
-            metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": anchor, "tailUuid": kept[-1]}
+            metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": behind, "tailUuid": kept[-1]}
+        if kept and self.rng.random() < 0.4:
+            uuids = [uuid for uuid in kept if self.rng.random() < 0.8]
+            metadata["preservedMessages"] = {"anchorUuid": behind, "uuids": self.rng.choice([uuids, uuids, uuids, 5])}
         self.push({"type": "system", "subtype": "compact_boundary", "parentUuid": None, "logicalParentUuid": before,
-                   "compactMetadata": metadata})  # fmt: skip
+                   "uuid": boundary, "compactMetadata": metadata})  # fmt: skip
         message = {"role": "user", "content": "what went before"}
         self.push({"type": "user", "uuid": anchor, "isCompactSummary": True, "isVisibleInTranscriptOnly": True,
                    "message": message})  # fmt: skip
@@ -190,10 +201,11 @@ class Session:
 def session(seed: int, count: int = 40) -> list[Line]:
     """The lines of a session."""
     made = Session(seed)
-    steps = (made.user, made.response, made.response, made.result, made.result, made.odd, made.repeat, made.compaction)
+    steps = (made.user, made.response, made.response, made.result, made.result, made.odd, made.repeat, made.compaction,
+             made.queued)  # fmt: skip
     made.user()
     for _ in range(count):
-        made.rng.choices(steps, (6, 6, 6, 6, 4, 2, 1, 1))[0]()
+        made.rng.choices(steps, (6, 6, 6, 6, 4, 2, 1, 1, 1))[0]()
     return made.lines
 
 

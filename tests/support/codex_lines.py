@@ -74,7 +74,13 @@ class Rollout:
     def item(self) -> Line:
         """An item of any type."""
         rng, text = self.rng, self.text()
-        part = rng.choice([{"type": "input_text", "text": text}, {"text": rng.choice([5, None, "<x", ["<"]])}, {}])
+        part = rng.choice(
+            [
+                {"type": "input_text", "text": text},
+                {"text": rng.choice([5, None, "<x", ["<"], " <Skill>x</skill>\n", "<skill>"])},
+                {},
+            ]
+        )
         content = rng.choice([[part], [part], [5, part], [], text, None, {"a": part}])
         role = rng.choice(["user", "user", "assistant", "developer", "", None, 5])
         item = rng.choice(

@@ -164,7 +164,9 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _claude_code(options: argparse.Namespace) -> Path:
-    return Path.home() / ".claude" / "settings.json" if options.user else Path(".claude") / "settings.local.json"
+    if not options.user:
+        return Path(".claude") / "settings.local.json"
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "settings.json"
 
 
 def _codex(options: argparse.Namespace) -> Path:

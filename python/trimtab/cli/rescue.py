@@ -109,7 +109,10 @@ def until(found: Transcript, at: int) -> tuple[int, Transcript]:
         raise ValueError(f"message #{at} has a call that is open behind it\n  the nearest that have none: {named}")
     start = max((place for place in found.compactions if place <= at), default=0)
     usage = [charged for charged in found.usage if charged.before <= at] if not start else []
-    return start, replace(found, messages=found.messages[start : at + 1], usage=usage, compactions=[], calls=[])
+    contexts = [context for place, context in zip(found.compactions, found.contexts, strict=True) if place == start]
+    kept = [place for place in contexts[-1] if place <= at] if contexts else []
+    messages = [found.messages[place] for place in dict.fromkeys([*kept, *range(start, at + 1)])]
+    return start, replace(found, messages=messages, usage=usage, compactions=[], calls=[])
 
 
 def _reopen(options: argparse.Namespace, found: Transcript, start: int, stdin: bytes) -> int:

@@ -2,9 +2,11 @@
 
 A line of type ``user`` or ``assistant`` has a message and names the line it follows; the chain of the last line is the
 prompt. A response is several lines, one for each block, with one ``message.id``. Results of parallel calls are siblings
-beside the chain. A line with ``isCompactSummary`` is a compaction's summary. Left out are lines that Claude Code never
-sends: progress, snapshots, system lines, its own errors. The file does not contain the system prompt, the tools and the
-text of attachments. The window is found in ``_claude_code_window``.
+beside the chain. A line with ``isCompactSummary`` is a compaction's summary; the boundary in front of it names lines
+that stay, behind the summary or in front of it. A prompt that waited while the agent worked is an attachment
+(``queued_command``), and becomes a message as it was typed. Left out are lines that Claude Code never sends (progress,
+snapshots, system lines, its own errors), and the text of other attachments. The system prompt and the tools are in the
+files of few versions, and not read. The window is found in ``_claude_code_window``.
 """
 
 from __future__ import annotations

@@ -78,13 +78,13 @@ def fork(
 
 
 def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
-    """Return the last message line of the session, and the last model."""
-    last, model = None, "unknown"
+    """Return the last message line, and the last model; those of side conversations where there is no other."""
+    last, model, is_main = None, "unknown", False
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
         for record in Records(file):
             line = record.value
-            if isinstance(line, dict) and line.get("type") in ROLES and not line.get("isSidechain"):
-                last = line
+            if isinstance(line, dict) and line.get("type") in ROLES and not (is_main and line.get("isSidechain")):
+                last, is_main = line, not line.get("isSidechain")
                 named = text_of(dict_of(line.get("message")).get("model"))
                 model = named if named not in ("", "<synthetic>") else model
     if last is None:

@@ -70,6 +70,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     project = tmp_path / "project"
     project.mkdir()
@@ -168,6 +169,18 @@ def test_a_session_with_a_deeply_nested_line_is_archived_like_any_other(home: Pa
     assert RULE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     (home / "data/claude-code/sessions/s-1.json").write_text("[" * 100_000)
     assert hook("session-start", event={"session_id": "s-1", "source": "compact"}).stderr == b""
+
+
+def test_rules_that_were_typed_while_the_agent_worked_are_rules_of_the_user() -> None:
+    def found(prompt: object, **more: object) -> list[str]:
+        attachment = {"type": "queued_command", "prompt": prompt, **more}
+        line = {"type": "attachment", "uuid": "q", "parentUuid": "u1", "attachment": attachment}
+        return facts([json.dumps(line).encode()])["rules"]
+
+    for typed in ({}, {"commandMode": "prompt"}, {"origin": {"kind": "human"}}):
+        assert found(RULE, **typed) == found([{"type": "text", "text": RULE}], **typed) == [RULE]
+    for told in ({"commandMode": "task-notification"}, {"origin": {"kind": "peer"}}, {"isMeta": True}, {"type": "x"}):
+        assert found(RULE, **told) == []
 
 
 def test_a_copy_that_cannot_be_stored_stays_and_stops_no_other(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,6 +395,17 @@ def test_uninstall_of_new_settings_removes_them_and_invalid_ones_stay(home: Path
         assert settings.read_text() == text
     hook("install", "--user", "--yes", raw=b"")
     assert (home / "user/.claude/settings.json").is_file()
+
+
+def test_the_users_settings_are_in_the_folder_that_claude_code_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "moved"))
+    hook("install", "--user", "--yes", raw=b"")
+    assert "trimtab hook" in (home / "moved/settings.json").read_text()
+    assert not (home / "user/.claude").exists()
+    hook("uninstall", "--user", "--yes", raw=b"")
+    assert not (home / "moved/settings.json").exists()
 
 
 def test_the_server_is_registered_and_taken_out_to_the_byte(home: Path) -> None:

@@ -194,6 +194,21 @@ def test_a_compaction_that_kept_messages_counts_these_too(tmp_path: Path) -> Non
     made = next_prompt(path, MODEL)
     assert len(trimtab.read(path).messages) == 3
     assert (made.tokens, made.is_least) == (21_453 - first + counted(path), True)
+    listed = {"anchorUuid": "u4", "uuids": ["u0", "u1"]}  # in front of the summary
+    boundary["compactMetadata"] = {"trigger": "manual", "preservedMessages": listed}
+    path = written(tmp_path, [*COMPACTED[:4], boundary, {**COMPACTED[5], "parentUuid": "u4"}])
+    assert len(trimtab.read(path).messages) == 3
+    made = next_prompt(path, MODEL)
+    assert (made.tokens, made.is_least) == (counted(path), False)
+
+
+def test_what_was_typed_while_the_agent_worked_counts(tmp_path: Path) -> None:
+    typed = {"type": "queued_command", "prompt": "leave the tests alone, whatever they say"}
+    last = line(len(OPENING), "user", "")
+    del last["message"]
+    before = counted(written(tmp_path, OPENING))
+    path = written(tmp_path, [*OPENING, {**last, "type": "attachment", "attachment": typed}])
+    assert next_prompt(path, MODEL).tokens == counted(path) > before
 
 
 def test_the_line_has_the_prompt_its_share_and_what_is_left(tmp_path: Path) -> None:

@@ -141,6 +141,19 @@ def test_a_fork_of_what_is_no_session_is_refused(project: Path) -> None:
         fork(path.read_bytes(), [user, {"role": "system", "content": "x"}], **tokens)
 
 
+def test_the_session_of_a_subagent_is_rescued_as_one_of_its_own(
+    project: Path, official: types.ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = session(project, transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))))
+    lines = [json.loads(line) | {"isSidechain": True, "agentId": "a1"} for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert main(["rescue", str(path), "--target-share", "0.4", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    found = trimtab.read(report["output"])
+    assert (found.model, len(found.messages)) == (CLAUDE, len(officially(official, Path(report["output"]))))
+    assert report["tokens_after"] < report["tokens_before"]
+
+
 def test_what_needs_no_rescue_or_is_no_session_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = session(project, [{"role": "user", "content": "short"}])
     assert main(["rescue", str(path)]) == 1
@@ -223,6 +236,22 @@ def test_behind_a_compaction_a_fork_begins_with_its_summary(
     assert officially(official, Path(report["output"])) == as_blocks(whole.messages[9:12])
     assert entries[0]["subtype"] == "compact_boundary"
     assert entries[1]["isCompactSummary"] is True
+
+
+def test_a_fork_behind_a_compaction_has_the_messages_that_it_kept(
+    project: Path, official: types.ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = compacted(project)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for anchor, order in (("later-0", [0, 1, 9, 10, 11]), ("later-1", [7, 8, 9, 10, 11])):
+        uuids = [line["uuid"] for line in (lines[:2] if anchor == "later-0" else lines[7:9])]
+        boundary = next(line for line in lines if line["uuid"] == "later-0")
+        boundary["compactMetadata"]["preservedMessages"] = {"anchorUuid": anchor, "uuids": uuids}
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        whole = trimtab.read(path, whole=True)
+        report, _ = reopened(path, 11, capsys)
+        want = as_blocks([whole.messages[at] for at in order])
+        assert trimtab.read(report["output"]).messages == want == officially(official, Path(report["output"])), anchor
 
 
 def test_a_fork_at_a_message_that_has_an_open_call_names_the_nearest_others(

@@ -51,7 +51,18 @@ def entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
-            yield _of_codex(value) if isinstance(value.get("payload"), dict) else value
+            yield _of_codex(value) if isinstance(value.get("payload"), dict) else _of_queue(value)
+
+
+def _of_queue(line: dict[str, Any]) -> dict[str, Any]:
+    """Return what the user typed while Claude Code worked as a line of theirs, and any other line as it is."""
+    attachment = line.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return line
+    origin = attachment.get("origin")
+    is_typed = origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
+    is_typed = is_typed and attachment.get("commandMode") != "task-notification" and not attachment.get("isMeta")
+    return {**line, "type": "user", "message": {"content": attachment.get("prompt")}} if is_typed else line
 
 
 def _of_codex(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,7 +97,8 @@ def _check_boundary(entry: dict[str, Any]) -> None:
         UnknownEndError: the compaction kept messages, which stand in front of it.
     """
     found = entry.get("compactMetadata")
-    if entry.get("type") == "user" or (isinstance(found, dict) and found.get("preservedSegment")):
+    kept = isinstance(found, dict) and (found.get("preservedSegment") or found.get("preservedMessages"))
+    if entry.get("type") == "user" or kept:
         raise UnknownEndError("a compaction that kept messages")
 
 
@@ -218,12 +219,20 @@ def _forwards(text: mmap) -> Iterator[dict[str, Any]]:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Return the object of a line; an empty one for a line that cannot be read, as one that is half written."""
+    """Return the object of a line; an empty one for a line that cannot be read, as one that is half written.
+
+    A prompt that waited while the agent worked comes as a line of the user.
+    """
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    attachment = found.get("attachment") if found.get("type") == "attachment" else None
+    if isinstance(attachment, dict) and attachment.get("type") == "queued_command" and attachment.get("prompt"):
+        return found | {"type": "user", "message": {"content": attachment["prompt"]}}
+    return found
 
 
 def _number(usage: object, name: str) -> int:

@@ -1,6 +1,7 @@
 //! The tree of a session's lines, and its branch that is the prompt.
 
 use super::entries::Entries;
+use super::kept::Links;
 use super::line::{Line, ROOT};
 use crate::seeded::{Map, Set};
 use crate::session::names::{EMPTY, Name};
@@ -12,35 +13,34 @@ pub struct Tree<'l> {
     of: &'l Map<Name, usize>,
     /// The lines that are sent.
     pub sent: Vec<usize>,
-    /// The last line that a compaction kept, by the key of the summary that it follows.
-    tails: Map<Name, usize>,
+    pub links: Links,
 }
 
 impl<'l> Tree<'l> {
     /// Links the lines that compactions kept, and takes the role from those of side conversations, if there is another.
     pub fn of(all: &'l mut Entries) -> Self {
-        let kept = std::mem::take(&mut all.kept);
-        let tails = kept.into_iter().filter_map(|ends| relink(all, ends)).collect();
+        let links = Links::of(all);
         let is_sent = |all: &Entries, at: usize| all.lines[at].role.is_some() && all.counts(at);
         if (0..all.lines.len()).any(|at| is_sent(all, at) && !all.lines[at].is_side) {
             all.lines.iter_mut().filter(|line| line.is_side).for_each(|line| line.role = None);
         }
         let sent = (0..all.lines.len()).filter(|&at| is_sent(all, at)).collect();
-        Tree { lines: &all.lines, of: &all.of, sent, tails }
+        Tree { lines: &all.lines, of: &all.of, sent, links }
     }
 
     /// The lines from the root, or from the last compaction, to the last line.
     pub fn chain(&self, whole: bool) -> Vec<usize> {
         let (mut taken, mut path) = (Set::default(), Vec::new());
         // Nothing may have followed the lines that the last compaction kept yet.
-        let last = self.sent.last().map(|&last| *self.tails.get(&self.lines[last].key).unwrap_or(&last));
+        let last = self.sent.last().map(|&last| *self.links.tails.get(&self.lines[last].key).unwrap_or(&last));
         let mut next = last;
         while let Some(at) = next {
             cancel::poll();
             let line = &self.lines[at];
             taken.insert(line.key);
             path.push(at);
-            if line.is_summary && !whole {
+            let is_first = line.is_summary && !self.links.fronts.contains_key(&line.key);
+            if (is_first && !whole) || self.links.starts.contains(&line.key) {
                 break;
             }
             next = self.known(line.parent, &taken).or_else(|| self.before(line, &taken));
@@ -72,22 +72,4 @@ impl<'l> Tree<'l> {
             })
         })
     }
-}
-
-/// Links the lines that a compaction kept after its summary, as Claude Code does when it loads a session.
-///
-/// The kept lines do not move in the file; the boundary names the first and the last, and the line they follow. Returns that
-/// line's key and the last kept line; `None` where one is missing.
-fn relink(all: &mut Entries, ends: [Name; 3]) -> Option<(Name, usize)> {
-    let [head, anchor, tail] = ends.map(|key| all.of.get(&key).copied());
-    let (head, anchor, tail) = (head?, anchor?, tail?);
-    let (anchor, behind) = (all.lines[anchor].key, all.lines[tail].key);
-    for at in 0..all.lines.len() {
-        cancel::poll();
-        if all.lines[at].parent == anchor && at != head {
-            all.lines[at].parent = behind;
-        }
-    }
-    all.lines[head].parent = anchor;
-    Some((anchor, tail))
 }

@@ -1,16 +1,20 @@
 //! What is kept of a file's lines.
 
 use super::fields::{Fields, Message, Role, defect};
+use super::kept::Kept;
 use super::line::Line;
 use super::noted::noted;
 use super::usage;
 use crate::error::Error;
 use crate::json::Json;
 use crate::seeded::Map;
-use crate::session::names::{EMPTY, Name, Names};
-use crate::session::value::{last, name, text};
+use crate::session::names::{Name, Names};
+use crate::session::value::text;
 use crate::session::worded::worded;
 use crate::session::{Fault, Place, Prompt, Records, Span, Tokens};
+
+/// Fields of a line that hold its message, or repeat it for the screen or as it was sent.
+const REPEATED: [&[u8]; 4] = [b"message", b"toolUseResult", b"attachment", b"rendered"];
 
 /// The lines of a session file, in order.
 #[derive(Debug, Default)]
@@ -21,8 +25,8 @@ pub struct Entries {
     pub(super) of: Map<Name, usize>,
     /// Number of the first line of each response; copies may follow.
     pub(super) first: Map<Name, usize>,
-    /// Keys that compactions name: the first and the last line that they keep, and the one that these follow.
-    pub(super) kept: Vec<[Name; 3]>,
+    /// Which lines compactions kept.
+    pub(super) kept: Vec<Kept>,
     /// Usages, as numbers or as JSON.
     pub(super) usages: Vec<Result<Tokens, String>>,
     /// Names of the fields with text of a line, its own and those of its message.
@@ -51,21 +55,6 @@ impl Entries {
         self.of.get(&self.lines[at].key) == Some(&at)
     }
 
-    /// Notes which lines a compaction kept.
-    fn keep(&mut self, fields: &Fields<'_, '_>) -> Result<(), Error> {
-        let Some(segment) = fields.compacted.and_then(|compacted| last(&compacted, b"preservedSegment")) else {
-            return Ok(());
-        };
-        let mut ends = [EMPTY; 3];
-        for (end, field) in ends.iter_mut().zip([b"headUuid".as_slice(), b"anchorUuid", b"tailUuid"]) {
-            *end = name(last(&segment, field), &mut self.names)?;
-        }
-        if segment.is_object() {
-            self.kept.push(ends);
-        }
-        Ok(())
-    }
-
     /// Notes what the message of a line holds.
     fn add_message(
         &mut self,
@@ -85,7 +74,7 @@ impl Entries {
             line.usage = Some(self.usage(&usage)?);
         }
         let mut found = [Vec::new(), Vec::new()];
-        for field in worded(value, &[b"message", b"toolUseResult"]) {
+        for field in worded(value, &REPEATED) {
             found[0].push(self.names.number(&field.exact_name())?);
         }
         for field in fields.message.map(|message| worded(&message, &[b"content"])).unwrap_or_default() {
@@ -121,11 +110,14 @@ impl Records for Entries {
             self.faults.push(Fault { place, reason });
             return Ok(());
         }
+        let message = fields.queued().map_or(message, |prompt| Message { content: Some(prompt), ..Message::default() });
         let mut line = Line::of(number, &fields, &message, &mut self.names)?;
         if line.role == Some(Role::Assistant) {
             self.first.entry(line.response).or_insert(number);
         }
-        self.keep(&fields)?;
+        if let Some(compacted) = fields.compacted {
+            self.kept.extend(Kept::of(&compacted, line.key, &mut self.names)?);
+        }
         if let Some(&known) = self.of.get(&line.key) {
             // A resumed session repeats lines. A repeated line with another parent was kept after a summary.
             if self.lines[known].parent == line.parent {

@@ -28,6 +28,16 @@ pub struct Fields<'t, 'a> {
 }
 
 impl<'t, 'a> Fields<'t, 'a> {
+    /// What was typed, or told by a task, while the agent worked: such a prompt has no line of type `user`.
+    pub fn queued(&self) -> Option<Json<'t, 'a>> {
+        let is = |value: Option<Json<'_, '_>>, kind: &[u8]| {
+            value.is_some_and(|value| value.exact().as_deref() == Some(kind))
+        };
+        let attachment = self.attachment.filter(|_| is(self.kind, b"attachment"))?;
+        let prompt = last(&attachment, b"prompt").filter(|prompt| prompt.is_truthy() && is_content(prompt));
+        prompt.filter(|_| is(last(&attachment, b"type"), b"queued_command"))
+    }
+
     /// The fields of an object.
     pub fn of(line: &Json<'t, 'a>) -> Self {
         let mut found = Self::default();
@@ -113,8 +123,13 @@ pub fn defect(line: &Json<'_, '_>, fields: &Fields<'_, '_>, message: &Message<'_
     }
     let content = message.content.filter(|content| content.is_list() || content.is_string());
     let Some(content) = content else { return Some("a message without content") };
+    (!is_content(&content)).then_some("content that is no block")
+}
+
+/// Whether a value is a text or a list of blocks.
+fn is_content(value: &Json<'_, '_>) -> bool {
     let is_block = |block: Json<'_, '_>| last(&block, b"type").is_some_and(|kind| kind.is_string());
-    (content.is_list() && !content.values().all(is_block)).then_some("content that is no block")
+    value.is_string() || (value.is_list() && value.values().all(is_block))
 }
 
 /// Who speaks.

@@ -33,8 +33,9 @@ pub fn left_out(all: &mut Entries, prompt: &Collected) -> Result<Vec<LeftOut>, c
             }
         }
     }
-    let first = prompt.order.first().map(|&at| &all.lines[at]);
-    let start = first.filter(|line| line.is_summary).map_or(0, |line| line.number);
+    let looked_at = if all.whole { 1 } else { prompt.order.len() }; // a summary may have kept lines in front
+    let first = prompt.order.iter().take(looked_at).map(|&at| &all.lines[at]).find(|line| line.is_summary);
+    let start = first.map_or(0, |line| line.number);
     for (at, line) in all.lines.iter().enumerate().filter(|(at, _)| all.counts(*at)) {
         cancel::poll();
         let is_beside = !prompt.keys.contains(&line.key);

@@ -95,7 +95,7 @@ impl Line {
 
 /// The role of a line; `None` if it is never sent.
 fn sent_as(fields: &Fields<'_, '_>, message: &Message<'_, '_>) -> Option<Role> {
-    let kind = role(fields.kind)?;
+    let kind = role(fields.kind).or_else(|| fields.queued().map(|_| Role::User))?;
     let is_hidden = is_error(fields, message) || (fields.is_shown.is_some() && fields.is_summary.is_none());
     (!is_hidden).then(|| role(message.role).unwrap_or(kind))
 }

@@ -6,6 +6,7 @@ use super::charges::billed;
 use super::collected::Collected;
 use super::entries::Entries;
 use super::fields::Role;
+use super::kept::Links;
 use crate::seeded::{Map, Set};
 use crate::session::names::{EMPTY, Name};
 use crate::session::{Charge, Time};
@@ -36,11 +37,11 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The messages of collected lines; `whole` notes compactions.
+    /// The messages of collected lines; a whole session notes compactions.
     ///
     /// A call's usage counts only if its prompt was the list before it: not after a summary that follows the messages it
     /// summarizes, and not before the summary with which the list begins.
-    pub fn of(all: &Entries, prompt: &Collected, whole: bool) -> Self {
+    pub fn of(all: &Entries, prompt: &Collected, links: &Links) -> Self {
         let mut made = Self { is_prompt: true, ..Self::default() };
         let (mut since, mut places): (Option<usize>, Map<Name, Range<usize>>) = (None, Map::default());
         for &at in &prompt.order {
@@ -51,9 +52,10 @@ impl Messages {
                 made.add_response(all, prompt, at, since.is_none_or(|since| first > Some(since)));
             } else {
                 if line.is_summary {
-                    (since, made.is_prompt) = (Some(line.number), made.list.is_empty());
-                    if whole {
-                        made.mark(all, prompt, &places);
+                    (since, made.is_prompt) = (Some(line.number), !all.whole || made.list.is_empty());
+                    if all.whole {
+                        made.compactions.push(begins);
+                        made.contexts.push(found(links.fronts.get(&line.key).into_iter().flatten().copied(), &places));
                     }
                 }
                 made.list.push(Message { role: Role::User, results_first: false, lines: vec![at] });
@@ -64,18 +66,13 @@ impl Messages {
             {
                 context.extend(place.clone()); // the summary, or kept behind it
             }
+            if let Some(context) = made.contexts.last_mut().filter(|_| line.is_summary) {
+                let copies = prompt.copies.get(&made.compactions.len()).into_iter().flatten();
+                context.extend(found(copies.map(|&copy| all.lines[copy].key), &places));
+            }
             places.insert(line.key, place);
         }
         made
-    }
-
-    /// Notes a compaction, and the positions of the messages of which copies stand behind it.
-    fn mark(&mut self, all: &Entries, prompt: &Collected, places: &Map<Name, Range<usize>>) {
-        let copies = prompt.copies.get(&(self.compactions.len() + 1)).into_iter().flatten();
-        let mut seen = Set::default();
-        let keys = copies.map(|&copy| all.lines[copy].key).filter(|&key| seen.insert(key));
-        self.contexts.push(keys.filter_map(|key| places.get(&key)).cloned().flatten().collect());
-        self.compactions.push(self.list.len());
     }
 
     /// Adds a response with its results, and its usage if its prompt was the list before it.
@@ -107,4 +104,10 @@ impl Messages {
             self.list.push(Message { role: Role::User, results_first: results.len() > 1, lines: results });
         }
     }
+}
+
+/// The positions of the messages of some lines, of each once.
+fn found(keys: impl Iterator<Item = Name>, places: &Map<Name, Range<usize>>) -> Vec<usize> {
+    let mut seen = Set::default();
+    keys.filter(|&key| seen.insert(key)).filter_map(|key| places.get(&key)).cloned().flatten().collect()
 }

@@ -7,6 +7,7 @@ mod charges;
 mod collected;
 mod entries;
 mod fields;
+mod kept;
 mod left_out;
 mod line;
 mod messages;

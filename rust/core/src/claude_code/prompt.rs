@@ -19,9 +19,9 @@ impl Entries {
     pub(super) fn made(mut self) -> Result<Prompt, Error> {
         let whole = self.whole;
         let tree = Tree::of(&mut self);
-        let (chain, sent) = (tree.chain(whole), tree.sent);
+        let (chain, sent, links) = (tree.chain(whole), tree.sent, tree.links);
         let collected = Collected::of(&mut self.lines, &chain, &sent);
-        let mut made = Messages::of(&self, &collected, whole);
+        let mut made = Messages::of(&self, &collected, &links);
         if made.model == EMPTY {
             // A compaction left no answer: the model that spoke last goes on.
             let spoken = sent.iter().rev().map(|&at| &self.lines[at]);

@@ -9,8 +9,21 @@ use crate::session::value::last;
 /// Types of Codex's own data, never sent.
 const LOCAL: [&[u8]; 2] = [b"ghost_snapshot", b"other"];
 
-/// Prefixes of user messages that Codex writes.
-const SETTING: [&[u8]; 2] = [b"<", b"# AGENTS.md instructions"];
+/// Tags around whole texts that Codex writes in the role of the user; other texts with tags are the user's own.
+const SETTING: [&[u8]; 9] = [
+    b"environment_context",
+    b"user_instructions",
+    b"user_shell_command",
+    b"turn_aborted",
+    b"subagent_notification",
+    b"skill",
+    b"agent_message_board_notification",
+    b"recommended_plugins",
+    b"goal_context",
+];
+
+/// How another such text begins.
+const GUIDE: &[u8] = b"# AGENTS.md instructions";
 
 /// An item of the prompt.
 #[derive(Clone, Copy, Debug)]
@@ -126,5 +139,13 @@ fn identity(item: &Json<'_, '_>, fields: &Fields<'_, '_>) -> u128 {
 fn is_written(content: &Json<'_, '_>) -> bool {
     let Some(first) = content.values().find(Json::is_object).filter(|_| content.is_list()) else { return false };
     let text = last(&first, b"text").and_then(|text| text.exact()).unwrap_or_default();
-    !SETTING.iter().any(|prefix| text.starts_with(prefix))
+    let text = text.trim_ascii();
+    !(text.starts_with(GUIDE) || SETTING.iter().any(|name| is_tagged(text, name)))
+}
+
+/// Whether a text begins with a tag and ends with the end of it, in letters of any case.
+fn is_tagged(text: &[u8], name: &[u8]) -> bool {
+    let [start, end] = [[b"<", name, b">"].concat(), [b"</", name, b">"].concat()];
+    let has = |part: Option<&[u8]>, tag: &[u8]| part.is_some_and(|part| part.eq_ignore_ascii_case(tag));
+    has(text.get(..start.len()), &start) && has(text.len().checked_sub(end.len()).and_then(|at| text.get(at..)), &end)
 }
