@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import worth
+from .announced import waits
 from .errors import NOT_SHOWN, OF, SOLVED, green
 from .language import NAMED
 from .open import LAST, NUMBERED, tasks
@@ -182,4 +183,6 @@ def still_open(line: Line, parts: Sequence[Part]) -> bool:
         return True
     if line.text.startswith(("pending: ", "in progress: ")):
         return not tasks(parts, ())
+    if waits(line.text) and any(part.kind == "assistant" for part in parts):
+        return False
     return not line.text.startswith(("no result yet: ", "not answered yet: "))

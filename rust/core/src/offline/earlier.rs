@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use super::announced::waits;
 use super::endings::Later;
 use super::errors::{DIGITS, NOT_SHOWN, OF, SOLVED, successes};
 use super::files::Done;
 use super::line::{Line, Section, one_if};
 use super::open_work::{LAST, has_number, tasks};
-use super::part::Part;
+use super::part::{Kind, Part};
 use super::pattern::{is_space, pattern, strip, words};
 use super::statements::{is_opened, project_rank, rank_of};
 use super::text::{clean, is_code, sentences};
@@ -205,5 +206,6 @@ pub fn still_holds(line: &Line, parts: &[&Part]) -> bool {
     if line.text.starts_with("pending: ") || line.text.starts_with("in progress: ") {
         return tasks(parts, &[]).len() == 0;
     }
-    !line.text.starts_with("no result yet: ") && !line.text.starts_with("not answered yet: ")
+    let is_over = waits(&line.text) && parts.iter().any(|part| part.kind == Kind::Assistant);
+    !is_over && !line.text.starts_with("no result yet: ") && !line.text.starts_with("not answered yet: ")
 }
