@@ -35,7 +35,11 @@ _INTENDS = re.compile(
     r"|i['\u2019]ve (?:loaded|read)|proceeding (?:to|with)|using the .{1,40} (?:skill|workflow))\b",
     re.IGNORECASE,
 )
-_STEP = re.compile(r"(?:now,? |(?:step|phase|task) \d+\w?[:.] )" + _VERBS + r"(?:ing)?\b", re.IGNORECASE)
+_STEP = re.compile(
+    r"(?:(?:now|next|first|then),? (?:i|we) (?:also )?(?:need|have|want) to \w+"
+    r"|(?:now,? |(?:step|phase|task) \d+\w?[:.] )" + _VERBS + r"(?:ing)?)\b",
+    re.IGNORECASE,
+)
 _READY = re.compile(
     _LEAD + r"(?:(?:good|great) (?:idea|point|question|catch) .{0,60}\.\Z|i (?:now )?(?:have (?:all|everything|enough"
     r"|a (?:good|clear|full|complete|comprehensive|better) (?:picture|understanding)"

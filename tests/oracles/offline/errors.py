@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from oracles.offline.parts import PRUNED
 
-from .runs import EDITS, WRITES, Endings, chain, command, file, looks, outcome, refused, target
+from .looks import looks
+from .runs import EDITS, WRITES, Endings, chain, command, file, outcome, refused, target
 from .text import Line, clean
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from oracles.offline.parts import PRUNED, is_pruned
 
 from .faults import faults
+from .looks import QUOTED, looks
 from .text import Line, clean
 
 if TYPE_CHECKING:
@@ -31,44 +32,6 @@ _EXIT = re.compile(
 _TESTS = re.compile(
     r"\b\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing)?|errors?|problems?|issues?|tests?)\b|^test result:|^Tests:|^FAIL\b"
 )
-_LEAD = (
-    r"\s*(?:[A-Za-z_]\w*=(?:\$\(|\S* )|(?:time|sudo|command|nice|timeout \S+"
-    r"|[\w./-]+ (?:run|exec|x)(?: [\w./:@=-]+)* --) )*"
-)
-"""What may stand in front of a command: values of variables, and a program that runs it."""
-_LOOKS = re.compile(
-    _LEAD + r"(?:cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"
-    r"|rg|grep|find|wc|pwd|which|echo|printf|tree|file|stat"
-    r"|(?:\w+ )?git (?:-[cC] \S+ |-\S+ )*(?:diff|show|log|status|blame|ls-files|ls-tree|ls-remote|grep|shortlog"
-    r"|rev-parse|rev-list|merge-base|show-ref|cat-file|check-ignore|remote -v|branch -[arv]+"
-    r"|branch --(?:list|all|show-current|contains)|worktree list|stash (?:list|show)|tag (?:-l|--list))"
-    r"|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)"
-    r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)"
-    r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b"
-    r"|\s*sed ''(?: |\Z)|\s*(?:[A-Za-z_]\w*=\S*\s*)+\Z"
-)
-_SHORT = re.compile(
-    _LEAD + r"(?:(?:printenv|date|whoami|hostname|uname|df|du|ps|sleep|basename|dirname|realpath|readlink|diff|cmp"
-    r"|test|less|column|hexdump|xxd|od|strings|fd|bat|yq|md5sum|sha\d+sum)(?:\s|\Z)|(?:\w+ )?git branch\s*\Z)"
-)
-"""Commands whose names begin others' names."""
-_NESTED = re.compile(
-    _LEAD + r"[\w./-]+ ([\w-]+) (?:status|list|show|view|help|logs|ps|info|describe)(?:\s|\Z)",
-)
-"""A command of a program's subcommand."""
-_ACTS = set(
-    "add apply branch build checkout clone commit create delete deploy exec install kill merge publish push rebase"
-    " remove reset restart rm run set start stop switch test update".split()
-)
-"""Subcommands behind which such a word is a name."""
-_ASIDE = re.compile(r"[0-9&]?>>?\s*(?:&\d|/dev/null|/tmp/\S*)")
-"""An output that goes nowhere, or where nobody looks for work."""
-_FINDS_AND = re.compile(
-    r"\s-delete\b|(?:\s-exec(?:dir)?|\bxargs)(?: -\S+(?: \d+)?)* (?:rm|mv|cp|sed -i|chmod|chown|kill|mkdir|touch|tee"
-    r"|git (?:add|rm|mv|checkout|restore))\b"
-)
-"""Changes by a command that else only finds."""
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _CHANGES = re.compile(
     r"\b(?:test|build|lint|check|fmt|install|run|make|cargo|pytest|npm|pnpm|yarn|bun|go|docker|deploy|migrate|commit|push|merge"
     r"|rebase|checkout|switch|branch|tag|release|curl|gh)\b"
@@ -87,7 +50,10 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
-_SHOWS = re.compile(r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)")
+_SHOWS = re.compile(
+    r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*"
+    r"|;\s*echo [^;&|\n]*\$\?[^;&|\n]*\Z)"
+)
 _VERBOSE = re.compile(r"\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?))(?=\s|$)")
 _IDLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*|\\|set -[^\n;&|]*)?\n)+\s*")
 """Lines in front of a script that do nothing: blank ones, remarks, options of the shell."""
@@ -158,7 +124,7 @@ def chain(call: Part | None) -> list[str]:
     Up to one that changes the folder.
     """
     text = command(call) if call else ""
-    bare = _QUOTED.sub("", text)
+    bare = QUOTED.sub("", text)
     if call is None or "&&" not in text or bare.count("&&") < text.count("&&") or re.search(r"\|\||;|\n|<<", bare):
         return []
     found = []
@@ -194,19 +160,6 @@ def told(part: Part) -> str:
     return f"`{clean(text, 160)}`"
 
 
-def looks(text: str) -> bool:
-    """Whether a command only shows what is there."""
-    bare = _ASIDE.sub(" ", _QUOTED.sub("''", text[:2_000]))
-    if ">" in bare or _FINDS_AND.search(bare):
-        return False
-    return all(_looks_at(one) for one in re.split(r"&&|\|\|?|;|\n", bare) if one.strip())
-
-
-def _looks_at(command: str) -> bool:
-    nested = _NESTED.match(command)
-    return bool(_LOOKS.match(command) or _SHORT.match(command) or (nested and nested[1] not in _ACTS))
-
-
 LATER_OK = ", later ok"
 """Suffix of a command that failed and succeeded later."""
 LATER_CLEAN = ", a later call shows no failure"
@@ -226,7 +179,7 @@ _HIDING = {
 def hides(shell: str) -> str:
     """Why a shell command that failed may end with 0, empty where its own exit code is the shell's."""
     shell = shell[:2_000]
-    bare = _QUOTED.sub("''", shell)
+    bare = QUOTED.sub("''", shell)
     piped = re.search(r"[^|]\|(?:&|[^|]|\Z)", bare)
     if re.search(r"pipefail|PIPESTATUS|<<", shell) or ("$?" in shell and not piped):
         return ""
@@ -307,8 +260,9 @@ def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> I
 def _with_output(result: Part, *, script: bool) -> str:
     """How a command ended, with the output where that of a script is short."""
     ending = outcome(result).ending
-    short = script and len(result.text) <= 160 and result.text.strip().count("\n") < 2
-    output = clean(result.text, 100) if short else ""
+    text = _EXIT.sub("", result.text[:400]) if script else ""
+    short = len(result.text) <= 400 and len(text) <= 160 and text.strip().count("\n") < 2
+    output = clean(text, 100) if short else ""
     if not output or "; " in ending or ending.startswith(OUTPUT_SHOWS):
         return ending
     if ending.startswith(NOT_KNOWN):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import worth
-from .announced import LEAST
+from .announced import LEAST, announces
 from .limits import is_output
 from .runs import refused
 from .text import Line, bare, clean, is_code, sentences, split, unwrapped, without_code
@@ -45,6 +45,8 @@ def small_talk(sentence: str) -> bool:
 
 LONGEST = 400
 """Most characters of a paragraph that stays whole."""
+BLOCK = 200
+"""Most characters of the lines of a block that stand together."""
 
 
 def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
@@ -89,7 +91,7 @@ _ROW = re.compile(r"\s*[|\u2500-\u259f]")
 
 
 def with_blocks(text: str) -> list[tuple[str, bool]]:
-    """The lines of a text, with those of a block of code or rows as one of some hundred characters.
+    """The lines of a text, with those of a block of code or rows as one of up to ``BLOCK`` characters.
 
     Each with whether it is one. One of them alone says nothing; lines of words that are a rule stay apart.
     """
@@ -112,7 +114,7 @@ def with_blocks(text: str) -> list[tuple[str, bool]]:
         if not block:
             out.append((raw, False))
             goes_on = False
-        elif goes_on and len(out[-1][0]) + len(line) < LONGEST:
+        elif goes_on and len(out[-1][0]) + len(line) < BLOCK:
             out[-1] = f"{out[-1][0]} {line}", True
         else:
             out.append((line, True))
@@ -250,7 +252,7 @@ def project_rank(does: worth.Said) -> float:
 
 
 def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """Conclusions of the assistant; last words that announce a step only if no step follows."""
+    """Conclusions of the assistant; what announces a step, and its numbered items, only if no step follows."""
     last = max((part.at for part in parts if part.kind == "assistant"), default=-1)
     ahead = any(part.kind in {"assistant", "call"} for part in after)
     following = [*(part.kind for part in parts[1:]), "user"][: len(parts)]
@@ -259,7 +261,11 @@ def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterat
         if part.kind != "assistant":
             continue
         final = behind == "user"
+        steps = False
         for number, one in enumerate(sentences(without_code(part.text))):
+            item = bool(re.match(r"\d{1,2}[.)] ", one))
+            if not item:
+                steps = one.endswith(":") and announces(one)
             if len(one.encode()) < LEAST or one in seen or one.endswith(":") or small_talk(one):
                 continue
             seen.add(one)
@@ -267,5 +273,5 @@ def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterat
             rank = 0.25 + 0.25 * marks + 0.3 * part.at / size + 0.25 * final
             filler = bool(_FILLER.match(one))
             rank = max(rank - 0.3 * filler, 0.02) * 12 / (12 + number)
-            trust = 1.0 if marks or not filler else 0.05 if ahead and part.at == last else 0.4
+            trust = 1.0 if marks or not (filler or (steps and item)) else 0.05 if ahead and part.at == last else 0.4
             yield Line("Decisions", one, rank, part.at, number, trust)

@@ -143,6 +143,7 @@ def test_a_call_that_the_user_refuses_is_no_error_and_did_not_fail():
         "TZ=UTC date",
         "TAG=$(git describe)",
         "crew session list 2>&1 | head -20",
+        "crew skills get core --full",
         "timeout 30 tail -f shop.log > /tmp/shop.log",
         "bash -lc 'git status && ls'",
     ],
@@ -186,6 +187,14 @@ def test_the_command_of_an_editor_is_no_shell_command():
 def test_a_script_is_told_by_its_first_line_that_is_no_remark():
     shell = {"command": "# the tables first\nset -e\n\nmake tables\nmake all", "description": "Build everything"}
     assert told(*tool(1, "Bash", shell, "cc", failed=False))["Commands"] == ["`make tables` Build everything: ok; cc"]
+
+
+def test_the_lines_of_an_exit_code_are_no_output_of_a_script_and_printing_it_makes_no_other_command():
+    shell = {"command": "make tables\nmake all", "description": "Build everything"}
+    output = "exit: 0\n<shellId: 39 completed with exit code 0>"
+    assert told(*tool(1, "bash", shell, output))["Commands"] == ["`make tables` Build everything: ok"]
+    twice = [*ran("anthropic", "make all", "cc"), *ran("anthropic", 'make all; echo "exit: $?"', "cc\nexit: 0", 2)]
+    assert told(*twice)["Commands"] == ['`make all; echo "exit: $?"` (x2): ok']
 
 
 PRUNED = "[trimtab: pruned 1,556 tokens of Bash command; restore 0af3]"
@@ -300,3 +309,10 @@ def test_what_somebody_waits_for_is_open_until_something_is_said_after_it():
 def test_a_description_of_waiting_is_no_open_item():
     waits = "The close call blocks waiting for the request to be through."
     assert "Open items" not in told(said("user", "Why is it slow?"), said("assistant", waits), after=[LAST])
+
+
+def test_the_steps_below_an_announcement_rank_below_what_was_found():
+    steps = "Now I need to change three files:\n\n1. The loader of the tables\n2. The writer of the tables\n"
+    text = offline(ask([said("assistant", steps), FOUND, LAST], 40, after=(said("user", "Go on with it."),)))
+    assert FOUND["content"] in text
+    assert "of the tables" not in text

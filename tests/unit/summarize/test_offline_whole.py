@@ -43,14 +43,16 @@ def test_the_lines_of_a_block_of_code_stand_together():
 
 
 def test_a_block_that_has_no_room_is_left_out_as_a_whole():
-    code = CODE.replace("parts.length", " +\n  ".join(f"parts[{number}].length" for number in range(12)))
-    found = told(said("user", f"Use this:\n\n{code}\n\nThen run the tests."), said("assistant", "I see."), limit=45)
+    code = CODE.replace("parts.length", " +\n  ".join(f"parts[{number}].length" for number in range(7)))
+    found = told(said("user", f"Use this:\n\n{code}\n\nThen run the tests."), said("assistant", "I see."), limit=40)
     assert not any("parts" in line or "return" in line for lines in found.values() for line in lines)
 
 
 def test_what_code_says_must_be_is_no_rule_and_words_between_fences_are():
     code = CODE.replace("return (", "// the name must never be empty\nreturn (")
-    assert "Rules" not in told(said("user", f"Fix this:\n\n{code}"), said("assistant", "I see."))
+    steps = [said("user", f"Fix this:\n\n{code}"), said("assistant", "I see.")]
+    assert "Rules" not in told(*steps)
+    assert "Rules" not in told(said("user", "Go on with the table."), previous=offline(ask(steps, 2_000)))
     text = "Do it:\n\n```\nNever push to main.\nstep one\nstep two\n```\n"
     assert told(said("user", text), said("assistant", "I see."))["Rules"] == ["Never push to main."]
 

@@ -39,9 +39,10 @@ pattern!(
 );
 pattern!(
     /// A step that is named, not told.
-    STEP = r"(?i)^(?:now,? |(?:step|phase|task) \d+\w?[:.] )",
+    STEP = r"(?i)^(?:(?:now|next|first|then),? (?:i|we) (?:also )?(?:need|have|want) to \w+",
+    r"|(?:now,? |(?:step|phase|task) \d+\w?[:.] )",
     verbs!(),
-    r"(?:ing)?\b",
+    r"(?:ing)?)\b",
 );
 pattern!(
     /// Praise of an idea, and what the speaker has read without what it says.

@@ -61,7 +61,8 @@ pub fn earlier(text: &str) -> Earlier {
     let mut is_ours =
         text.split('\n').filter_map(|raw| raw.strip_prefix("## ")).any(|raw| Section::named(strip(raw)).is_some());
     let is_listed = |raw: &str| raw.is_empty() || ["- ", "  - ", "## "].iter().any(|mark| raw.starts_with(mark));
-    if text.starts_with("- ") && text.split('\n').all(is_listed) {
+    let is_brief = text.starts_with("- ") && text.split('\n').all(is_listed);
+    if is_brief {
         (is_ours, section) = (true, Some(Section::Requests)); // a brief one has no heading of the user's lines
     }
     for raw in text.split('\n') {
@@ -110,7 +111,9 @@ pub fn earlier(text: &str) -> Earlier {
                     children.insert(found.lines.len());
                 }
                 let told = inside.unwrap_or(told);
-                let does = Said::with_limit(told);
+                let mut does = Said::with_limit(told);
+                // A block of code stands among the requests, whatever its remarks say must be.
+                does.rule &= is_brief || section == Section::Rules || !is_code(told);
                 let section = if does.binds() && !is_opened(told) { Section::Rules } else { Section::Requests };
                 let begins = |before: &Line| before.section == Section::Rules && section != Section::Rules;
                 let first = 0.5 * one_if(found.lines.last().is_none_or(begins));

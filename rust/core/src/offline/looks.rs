@@ -33,13 +33,13 @@ pattern!(
 pattern!(
     /// A command of a program's subcommand.
     NESTED = lead!(),
-    r"[\w./-]+ ([\w-]+) (?:status|list|show|view|help|logs|ps|info|describe)(?:\s|$)",
+    r"[\w./-]+ ([\w-]+) (?:status|list|show|view|get|help|logs|ps|info|describe)(?:\s|$)",
 );
 /// Subcommands behind which such a word is a name.
-const ACTS: [&str; 28] = [
+const ACTS: [&str; 29] = [
     "add", "apply", "branch", "build", "checkout", "clone", "commit", "create", "delete", "deploy", "exec", "install",
-    "kill", "merge", "publish", "push", "rebase", "remove", "reset", "restart", "rm", "run", "set", "start", "stop",
-    "switch", "test", "update",
+    "kill", "merge", "pub", "publish", "push", "rebase", "remove", "reset", "restart", "rm", "run", "set", "start",
+    "stop", "switch", "test", "update",
 ];
 pattern!(pub QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(BETWEEN = r"&&|\|\|?|;|\n");

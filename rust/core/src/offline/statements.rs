@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use trimtab_tokens::cancel::poll_now;
 
+use super::announced::announces;
 use super::limits::is_output;
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
@@ -43,6 +44,10 @@ pattern!(
 );
 
 pattern!(
+    /// An item of a list with numbers.
+    ITEM = r"^\d{1,2}[.)] "
+);
+pattern!(
     /// A row of a table, or of a picture of a screen.
     ROW = r"^\s*[|\x{2500}-\x{259F}]"
 );
@@ -55,6 +60,9 @@ pattern!(
 pub const LEAST: usize = 20;
 /// Most characters of a paragraph that stays whole.
 const LONGEST: usize = 400;
+/// Most characters of the lines of a block that stand together: a longer one is needed as a whole less often, and has less
+/// room.
+const BLOCK: usize = 200;
 
 /// Words of small talk.
 const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure \
@@ -185,39 +193,38 @@ impl From<Vec<String>> for Paragraph {
     }
 }
 
-/// Lines with those of a block as one of some hundred characters, as one of them alone says nothing; each with whether it is
+/// Lines with those of a block as one of up to [`BLOCK`] characters, as one of them alone says nothing; each with whether it is
 /// one. Lines of words that are a rule stay apart.
 fn with_blocks(lines: Vec<String>) -> Vec<(String, bool)> {
     let is_fence = |raw: &String| raw.trim_start_matches(is_space).starts_with("```");
     let fences = lines.iter().filter(|raw| is_fence(raw)).count();
-    let (mut out, mut seen, mut fenced, mut goes_on) = (Vec::<(String, bool)>::new(), 0, false, false);
+    let (mut out, mut seen, mut inside, mut goes_on) = (Vec::<(String, bool)>::new(), 0, false, false);
     for raw in lines {
         if is_fence(&raw) {
             seen += 1;
-            (fenced, goes_on) = (!fenced && seen < fences, false); // one without its pair opens nothing
+            (inside, goes_on) = (!inside && seen < fences, false); // one without its pair opens nothing
             continue;
         }
-        let is_row = ROW.is_match(&raw);
-        let line = if is_row { bare(&raw, LONGEST).unwrap_or_default() } else { clean(&raw, LONGEST) };
-        let is_block = is_row || (fenced && (is_code(&line) || !Said::of(&line).rule));
-        if is_block && line.is_empty() {
+        let line = match ROW.is_match(&raw) {
+            true => bare(&raw, LONGEST).or_else(|| Some(String::new())),
+            false if inside => Some(clean(&raw, LONGEST)).filter(|line| is_code(line) || !Said::of(line).rule),
+            false => None,
+        };
+        let Some(line) = line else {
+            goes_on = false;
+            out.push((raw, false));
+            continue;
+        };
+        if line.is_empty() {
             continue;
         }
-        match is_block.then_some(line) {
-            None => {
-                goes_on = false;
-                out.push((raw, false));
-            }
-            Some(line) => {
-                match out.last_mut().filter(|(block, _)| goes_on && length(block) + length(&line) < LONGEST) {
-                    Some((block, _)) => block.extend([" ", &line]),
-                    None => {
-                        goes_on = true;
-                        out.push((line, true));
-                    }
-                }
-            }
+        let held = out.last_mut().filter(|(block, _)| goes_on && length(block) + length(&line) < BLOCK);
+        if let Some((block, _)) = held {
+            block.extend([" ", &line]);
+        } else {
+            out.push((line, true));
         }
+        goes_on = true;
     }
     out
 }
@@ -343,7 +350,8 @@ pub fn project_rank(does: &Said) -> f64 {
     0.6 * does.worth()
 }
 
-/// The conclusions of the assistant. Its last words may announce work; they are trusted only if no work follows.
+/// The conclusions of the assistant. Its last words may announce work; they are trusted only if no work follows, and so are
+/// numbered items below an announcement.
 pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().filter(|part| part.kind == Kind::Assistant).map(|part| part.at).max().unwrap_or(-1);
     let ahead = after.iter().any(|part| part.is_assistants());
@@ -351,7 +359,12 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     for (place, part) in parts.iter().enumerate().filter(|(_, part)| part.kind == Kind::Assistant) {
         poll_now();
         let ends = parts.get(place + 1).is_none_or(|behind| behind.kind == Kind::User);
+        let mut steps = false;
         for (number, one) in sentences(&without_code(&part.text), 300).into_iter().enumerate() {
+            let is_item = ITEM.is_match(&one);
+            if !is_item {
+                steps = one.ends_with(':') && announces(&one);
+            }
             if one.len() < LEAST || seen.contains(&one) || one.ends_with(':') || is_small_talk(&one) {
                 continue;
             }
@@ -365,7 +378,7 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             let behind = float(number);
             let rank = (rank - 0.3 * one_if(filler)).max(0.02) * 12.0 / (12.0 + behind);
             let mut line = Line::new(Section::Decisions, one, rank, part.at, number);
-            if marks == 0 && filler {
+            if marks == 0 && (filler || (steps && is_item)) {
                 line.trust = if ahead && part.at == last { 0.05 } else { 0.4 };
             }
             found.push(line);

@@ -7,7 +7,7 @@ use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
 use super::looks::{QUOTED, looks};
 use super::ordered::Ordered;
-use super::outcome::{NOT_KNOWN, OUTPUT_SHOWS};
+use super::outcome::{EXIT, NOT_KNOWN, OUTPUT_SHOWS};
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
@@ -21,7 +21,9 @@ pattern!(
     r"|push|merge|rebase|checkout|switch|branch|tag|release|curl|gh)\b",
 );
 pattern!(HEREDOC = r#"<<-?\s*["']?(\w+)["']?"#);
-pattern!(SHOWS = r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)");
+pattern!(
+    SHOWS = r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*|;\s*echo [^;&|\n]*\$\?[^;&|\n]*$)"
+);
 pattern!(VERBOSE = r"(\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?)))(?:\s|$)");
 pattern!(
     /// Lines in front of a script that do nothing: blank ones, remarks, options of the shell.
@@ -259,21 +261,27 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
         run.chain = if result.is_some_and(Part::is_ok) { part.chain() } else { Vec::new() };
         run.text = text;
     }
-    let mut within = Map::<String, i64>::default();
-    for (key, at) in runs.iter().flat_map(|(_, run)| run.chain.iter().map(|key| (key, run.at))) {
-        let last = within.entry(key.clone()).or_insert(at);
+    let told = told_once(&runs).into_iter().filter(|run| !run.text.is_empty());
+    told.map(|run| line_of(run, endings.since(&run.key, run.at).filter(|_| run.failed), size)).collect()
+}
+
+/// The runs without those that did not fail and are inside of a later one.
+fn told_once(runs: &Ordered<Run>) -> Vec<&Run> {
+    let mut within = Map::<&str, i64>::default();
+    for (key, at) in runs.iter().flat_map(|(_, run)| run.chain.iter().map(|key| (key.as_str(), run.at))) {
+        let last = within.entry(key).or_insert(at);
         *last = at.max(*last);
     }
-    let is_within = |run: &Run| !run.failed && within.get(&run.key).is_some_and(|at| *at >= run.at);
-    let told = runs.iter().map(|(_, run)| run).filter(|run| !run.text.is_empty() && !is_within(run));
-    told.map(|run| line_of(run, endings.since(&run.key, run.at).filter(|_| run.failed), size)).collect()
+    let is_within = |run: &&Run| !run.failed && within.get(run.key.as_str()).is_some_and(|at| *at >= run.at);
+    runs.iter().map(|(_, run)| run).filter(|run| !is_within(run)).collect()
 }
 
 /// How a command ended, for a script with a short output.
 fn with_output(result: &Part, script: bool) -> String {
     let ending = result.ending();
-    let short = length(&result.text) <= 160 && strip(&result.text).matches('\n').count() < 2;
-    let output = if script && short { clean(&result.text, 100) } else { String::new() };
+    let text = if script { EXIT.replaced(head(&result.text, 400), "") } else { "".into() };
+    let short = length(&result.text) <= 400 && length(&text) <= 160 && strip(&text).matches('\n').count() < 2;
+    let output = if short { clean(&text, 100) } else { String::new() };
     if output.is_empty() || ending.contains("; ") || ending.starts_with(OUTPUT_SHOWS) {
         ending
     } else if ending.is_empty() {
