@@ -1,5 +1,6 @@
 //! Selects the candidates that fit a limit, and renders them.
 
+use super::covered::uncovered;
 use super::earlier::{DEEP, INSIDE};
 use super::language::Language;
 use super::line::{Section, float};
@@ -107,8 +108,9 @@ pub fn fitted(
     }
     let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), Set::default());
     for _ in 0..ROUNDS {
-        let mut chosen = chosen(&ranked, budget, &overhead, &mentioned);
-        let whole = chosen.len() == ranked.len();
+        let picked = chosen(&ranked, budget, &overhead, &mentioned);
+        let whole = picked.len() == ranked.len();
+        let mut chosen = uncovered(&picked);
         let names_files = chosen.iter().any(|one| one.section == Section::Files);
         chosen.extend(root.as_ref().map(|root| &root.one).filter(|_| names_files));
         let text = render(&chosen.iter().copied(), language, is_brief);
@@ -183,7 +185,7 @@ fn chosen<'c>(
     budget: f64,
     overhead: &Map<&str, i64>,
     mentioned: &Set<usize>,
-) -> Vec<&'c Candidate> {
+) -> Vec<(&'c Candidate, &'c str)> {
     let mut chosen =
         Chosen { found: Vec::new(), opened: Set::default(), seen: Set::default(), whole: Set::default(), used: 0.0 };
     let lines = if budget >= ROOMY { budget * (1.0 - MOST_BARE) } else { budget };
@@ -196,7 +198,8 @@ fn chosen<'c>(
 
 /// What was chosen so far.
 struct Chosen<'c> {
-    found: Vec<&'c Candidate>,
+    /// The candidates, with their keys.
+    found: Vec<(&'c Candidate, &'c str)>,
     /// The headings and lists that it has.
     opened: Set<&'c str>,
     /// The keys of its lines and names.
@@ -234,7 +237,7 @@ impl<'c> Chosen<'c> {
                 if one.section.is_users() && !one.is_part {
                     self.whole.insert(one.at);
                 }
-                self.found.push(one);
+                self.found.push((one, key));
             }
         }
     }

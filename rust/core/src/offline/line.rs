@@ -7,7 +7,7 @@ pub use super::numbers::{float, one_if};
 use super::worth::Said;
 
 /// A heading of a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
     Rules,
     Project,
