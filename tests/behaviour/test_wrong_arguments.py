@@ -42,6 +42,21 @@ def test_a_summarizer_that_cannot_be_called_is_an_error_when_it_is_made() -> Non
         Function(5)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("turn", ["5", 4.5, float("nan"), -1, True, 2**60])
+def test_a_turn_that_no_state_can_hold_is_refused(turn: Any) -> None:
+    with pytest.raises(ValueError, match="turn must be a number of tool batches"):
+        trimtab.Compactor(CLAUDE).fit(TALK, turn=turn)
+
+
+def test_a_window_that_no_state_can_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"window must be a positive number of tokens, at most 2\*\*53"):
+        trimtab.Compactor(CLAUDE, window=2**53 + 1)
+    session = trimtab.Compactor(CLAUDE).session("a")
+    with pytest.raises(ValueError, match="window must be"):
+        session.learn_window(2**200)
+    assert session.state()["limits"] is None
+
+
 @pytest.mark.parametrize("tries", [1.5, float("nan"), float("inf"), "3"])
 def test_a_number_of_tries_is_whole(tries: Any) -> None:
     with pytest.raises(TypeError, match="tries must be an int"):

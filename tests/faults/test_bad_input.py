@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -156,6 +157,38 @@ def test_d7_content_of_a_wrong_type_is_reported(provider, content):
 )
 def test_d7_an_object_that_is_no_message_is_reported(message):
     refused([{"role": "user", "content": "hi"}, message], "messages[1]")
+
+
+class Lost(Mapping):
+    """A message whose parts cannot be had."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __getitem__(self, key):
+        raise self.error
+
+    def __iter__(self):
+        return iter(("role", "content"))
+
+    def __len__(self):
+        return 2
+
+
+def test_d7_a_mapping_that_raises_is_reported_with_its_place():
+    messages = [{"role": "user", "content": "hi"}, Lost(RuntimeError("the row is gone"))]
+    for door in (trimtab.Compactor(CLAUDE).fit, trimtab.Compactor(GPT).count, doors("anthropic")["count"]):
+        with pytest.raises(trimtab.MessageError, match="the row is gone") as raised:
+            door(messages)
+        assert (raised.value.path, raised.value.index) == ("messages[1]", 1)
+        assert raised.value.hint
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_d7_what_is_no_fault_of_a_message_is_raised_as_it_is(error):
+    for messages in ([Lost(error())], [{"role": "user", "content": "hi"}, Lost(error())]):
+        with pytest.raises(error):
+            trimtab.count(messages, model=CLAUDE)
 
 
 @pytest.mark.parametrize("role", [None, 5, ["user"]])

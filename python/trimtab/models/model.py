@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ..templates.rendered import PromptRenderer
     from .provider import Provider
 
+MOST_TOKENS = 2**53
+"""Largest number of tokens: JSON's readers know no larger integer, and a session's state is JSON."""
+
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
 """Beta flags that widen a window: a part of the ids of their models, and the window in tokens."""
 
@@ -237,8 +240,8 @@ class Model:
             ValueError: a limit is no positive integer, or the limits leave no tokens for a prompt.
         """
         for name, value in (("window", window), ("max_output", max_output)):
-            if value is not None and (type(value) is not int or value < 1):
-                msg = f"{name} must be a positive number of tokens, got {value!r}"
+            if value is not None and (type(value) is not int or not 1 <= value <= MOST_TOKENS):
+                msg = f"{name} must be a positive number of tokens, at most 2**53, got {value!r}"
                 raise ValueError(msg)
         source = self.source if window is None else "argument"
         window = self.window if window is None else window

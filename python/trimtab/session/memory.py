@@ -14,6 +14,7 @@ from ..errors import BusyError, PlanError
 from ..messages.objects import InputMessages, plain
 from ..messages.request import keywords
 from ..messages.types import whole_calls
+from ..messages.usage import MOST
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
 from ..planning.pins import flagged, marks, pinned
@@ -316,10 +317,13 @@ class Memory:
         """Record the moment; remove unfinished calls from an answer that was cut at its limit.
 
         Raises:
-            ValueError: ``when`` is unknown; lists the valid ones.
+            ValueError: ``when`` is unknown; lists the valid ones. Or the turn is none that a state can hold.
         """
         if when not in get_args(When):
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
+            raise ValueError(msg)
+        if turn is not None and (type(turn) is not int or not 0 <= turn <= MOST):
+            msg = f"turn must be a number of tool batches, 0 or more, got {turn!r}"
             raise ValueError(msg)
         if self.stated.window is not None and self.stated.window < self.window:
             fixed = fixed_tokens(self.settings.model_counter, call.system, call.tools)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use numpy::PyArray1;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use trimtab_core::counter::{self, Flat};
@@ -171,9 +171,18 @@ impl Counter {
     ///     stand for, but that a character of which a part was taken is left out. Counts to either end, not between.
     ///
     /// Raises:
-    ///     ValueError: the counter estimates, and has no tokens to cut at.
-    fn truncate_tokens(&self, py: Python<'_>, text: Text, head: usize, tail: usize) -> PyResult<(String, String)> {
-        let text = text.as_ref();
+    ///     ValueError: the counter estimates, and has no tokens to cut at; or a number is below 0.
+    fn truncate_tokens(
+        &self,
+        py: Python<'_>,
+        text: Text,
+        head: &Bound<'_, PyAny>,
+        tail: &Bound<'_, PyAny>,
+    ) -> PyResult<(String, String)> {
+        let part = |name: &str, part: &Bound<'_, PyAny>| {
+            number(part)?.ok_or_else(|| PyValueError::new_err(format!("{name} must be 0 or more, got {part}")))
+        };
+        let (text, head, tail) = (text.as_ref(), part("head", head)?, part("tail", tail)?);
         released(py, || {
             Ok(match self.0.text.edges(text, head, tail)? {
                 Some((end, start)) => (text[..end].to_owned(), text[start..].to_owned()),
@@ -182,8 +191,9 @@ impl Counter {
         })
     }
 
-    /// Whether a text has more than n tokens, found without counting the rest.
-    fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
+    /// Whether a text has more than n tokens, found without counting the rest. Every text has more than -1.
+    fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Some(n) = number(n)? else { return text.extract::<Text>().map(|_| true) };
         let start = self.0.text.prefix_len(n).map(|most| Text::start(text, most)).transpose()?.flatten();
         if let Some(start) = start
             && self.short_or_released(py, &start, n, |counter, start| counter.prefix_exceeds(start, n))?
@@ -200,6 +210,14 @@ impl Counter {
     fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let tokens = counter::vocabulary(encoding).map_err(to_py)?;
         Ok(tokens.iter().map(|token| PyBytes::new(py, token)).collect())
+    }
+}
+
+/// A number of tokens: the largest for one that is larger, None for one below 0.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    match value.extract::<usize>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok((!value.lt(0)?).then_some(usize::MAX)),
+        found => found.map(Some),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use trimtab_core::counter::Counter;
@@ -115,11 +115,25 @@ fn read<'py, S: Sink<Text = Text>>(
     })
 }
 
-/// The exception behind an error of a view, where it is no `Exception` but a wish to stop; else the located error.
+/// The exception behind an error of a view, where it is no `Exception` but a wish to stop, or says that memory is short,
+/// which is no fault of the message; else the located error.
 pub fn met(error: Error, locate: impl FnOnce(Error) -> Error) -> PyErr {
+    let is_fault = |py: Python<'_>, raised: &PyErr| {
+        raised.is_instance_of::<PyException>(py) && !raised.is_instance_of::<PyMemoryError>(py)
+    };
     match view::raised() {
-        Some(stop) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => stop,
+        Some(stop) if !Python::attach(|py| is_fault(py, &stop)) => stop,
         _ => to_py(locate(error)),
+    }
+}
+
+/// An error of a message that no builder has begun, with its place.
+fn located(error: Error, index: usize) -> Error {
+    match error {
+        Error::Argument(what) => {
+            Error::Message { path: format!("messages[{index}]"), index, what, hint: HINT.to_owned() }
+        }
+        other => other,
     }
 }
 
@@ -145,7 +159,7 @@ pub fn provider_of(messages: &Messages<'_>, name: Option<&str>) -> PyResult<Prov
 
 /// Looks at messages from `start` on for their provider.
 fn detect_in(messages: &Messages<'_>, start: usize, detector: &mut Detector) -> PyResult<()> {
-    visit(messages, start, |_, message| detector.see(message).map_err(|error| met(error, |e| e)))
+    visit(messages, start, |at, message| detector.see(message).map_err(|error| met(error, |e| located(e, start + at))))
 }
 
 /// The provider whose shape the messages have; None where several providers write them so.
