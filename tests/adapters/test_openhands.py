@@ -204,7 +204,8 @@ def test_another_error_of_the_model_requests_nothing(encode: Any, tmp_path: Any)
                 raise RateLimitError("slow down", llm_provider="openai", model="gpt-4o")
             return super().answer(*given, **options)
 
-    talk = conversation(agent(chat(Broken(encode)), condenser=TrimtabCondenser(MODEL, **OPTIONS)), tmp_path)
+    condenser = TrimtabCondenser(MODEL, window=100_000, max_output=2_000)  # more than twice the prompt
+    talk = conversation(agent(chat(Broken(encode, 100_000, 100_000)), condenser=condenser), tmp_path)
     talk.send_message("go")
     talk.run()
     talk.send_message("go on")

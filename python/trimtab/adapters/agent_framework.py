@@ -327,9 +327,9 @@ def _change(original: Any, message: Mapping[str, Any]) -> Any:
 
 def _edited(known: Sequence[tuple[dict[str, Any], Any]], block: Mapping[str, Any]) -> Any:
     """Return the content of an edited block; that of a call or a result keeps the rest of its original."""
-    made, key = _content(block), {"tool_use": "id", "tool_result": "tool_use_id"}.get(block["type"])
-    for before, content in known if key else ():
-        if before.get(key) == block[key]:
+    made = _content(block)
+    for _, content in known if block["type"] in {"tool_use", "tool_result"} else ():
+        if (content.type, content.call_id) == (made.type, made.call_id):
             same = copy.copy(content)
             same.arguments, same.result, same.items = made.arguments, made.result, made.items
             return same

@@ -46,8 +46,9 @@ def wrap(llm: L, model: str | Model | Compactor | None = None, *, session: str |
         TypeError: there are options beside a Compactor.
         ValueError: an option has an unknown value.
     """
-    made: Any = BaseModel.__copy__(llm)  # type: ignore[arg-type]  # CrewAI's own copy loses fields of some LLMs
-    given = model if model is not None else made.model
+    whole: Any = llm
+    made = BaseModel.__copy__(whole)  # CrewAI's own copy loses fields of some LLMs
+    given = model if model is not None else whole.model
     guard = _Guard(type(llm), Sessions(given, options, PROVIDER), session)
     return guard.stand_before(made)  # type: ignore[no-any-return]
 
