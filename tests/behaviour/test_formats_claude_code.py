@@ -225,6 +225,18 @@ def test_a_later_compaction_begins_the_prompt_whatever_an_earlier_one_kept():
     assert told(session(*lines)) == ["u:go", "a:first", "u:what went before", "u:on", "u:what went before", "u:end"]
 
 
+def test_an_answer_that_was_refused_and_given_anew_is_not_sent():
+    shared, lines = "00000000-0000-4000-8000-", [user("1", None, "go")]
+    lines += [
+        says(f"{shared}00000000000{n}", f"{shared}000000000001" if n > 1 else "1", "m", text(str(n))) for n in (1, 2)
+    ]
+    again = {"type": "system", "subtype": "model_refusal_fallback", "uuid": "4", "parentUuid": lines[-1]["uuid"]}
+    again |= {"retractedMessageUuids": [f"{shared}000000000001"]}
+    found = session(*lines, again, says("5", "4", "n", text("done")))
+    assert told(found) == ["u:go", "a:done"]
+    assert found.left_out == {"assistant/other branch": 2, "system/model_refusal_fallback": 1}
+
+
 def queued(key, parent, prompt, **more):
     attachment = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
     rendered = [{"content": f"The user sent a new message while you were working: {prompt}"}]

@@ -132,6 +132,7 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}
     kept: list[tuple[str, dict[str, Any]]] = []
+    retracted: set[bytes] = set()
     for number, record in enumerate(records):
         value = record.value
         if isinstance(value, dict):
@@ -144,6 +145,8 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
         line.kind = _role(value)[1]
         if line.role == "assistant":
             first.setdefault(line.response, number)
+        if isinstance(uuids := value.get("retractedMessageUuids"), list):
+            retracted |= {uuid.encode("utf-8", "surrogatepass")[:24] for uuid in uuids if isinstance(uuid, str)}
         metadata = value.get("compactMetadata")
         if isinstance(metadata, dict):
             kept.append((line.key, metadata))
@@ -154,6 +157,8 @@ def grow(records: Iterable[FileRecord], builder: Builder, note: Callable[[dict[s
             del nodes[line.key]
             line.is_again = True
         nodes[line.key] = line
+    for line in nodes.values():
+        line.role = "" if line.key.encode("utf-8", "surrogatepass")[:24] in retracted else line.role
     tree = Tree(nodes, [], first, {}, {}, set())
     for boundary, metadata in kept:
         _relink(tree, boundary, metadata, whole=builder.whole)

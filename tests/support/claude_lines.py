@@ -193,6 +193,12 @@ class Session:
             self.lines.append({**line, **change})
             self.last = self.lines[-1]["uuid"] if kind else self.last
 
+    def retraction(self) -> None:
+        """A line that takes others back."""
+        some = [line["uuid"] for line in self.lines[-4:] if line.get("uuid")]
+        uuids = self.rng.choice([some[:1], some[-2:], [5], 5])
+        self.push({"type": "system", "subtype": "model_refusal_fallback", "retractedMessageUuids": uuids})
+
     def odd(self) -> None:
         """A line that is no message, or a broken one."""
         self.lines.append(dict(self.rng.choice((*ODD, *TELLING))))
@@ -202,10 +208,10 @@ def session(seed: int, count: int = 40) -> list[Line]:
     """The lines of a session."""
     made = Session(seed)
     steps = (made.user, made.response, made.response, made.result, made.result, made.odd, made.repeat, made.compaction,
-             made.queued)  # fmt: skip
+             made.queued, made.retraction)  # fmt: skip
     made.user()
     for _ in range(count):
-        made.rng.choices(steps, (6, 6, 6, 6, 4, 2, 1, 1, 1))[0]()
+        made.rng.choices(steps, (6, 6, 6, 6, 4, 2, 1, 1, 1, 0.5))[0]()
     return made.lines
 
 

@@ -1,8 +1,8 @@
 //! The tree of a session's lines, and its branch that is the prompt.
 
-use super::entries::Entries;
-use super::kept::Links;
+use super::entries::{Entries, beginning};
 use super::line::{Line, ROOT};
+use super::links::Links;
 use crate::seeded::{Map, Set};
 use crate::session::names::{EMPTY, Name};
 use trimtab_tokens::cancel;
@@ -20,6 +20,10 @@ impl<'l> Tree<'l> {
     /// Links the lines that compactions kept, and takes the role from those of side conversations, if there is another.
     pub fn of(all: &'l mut Entries) -> Self {
         let links = Links::of(all);
+        if !all.retracted.is_empty() {
+            let is_gone = |line: &&mut Line| all.retracted.contains(beginning(all.names.get(line.key)));
+            all.lines.iter_mut().filter(is_gone).for_each(|line| line.role = None);
+        }
         let is_sent = |all: &Entries, at: usize| all.lines[at].role.is_some() && all.counts(at);
         if (0..all.lines.len()).any(|at| is_sent(all, at) && !all.lines[at].is_side) {
             all.lines.iter_mut().filter(|line| line.is_side).for_each(|line| line.role = None);

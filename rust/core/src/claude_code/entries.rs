@@ -7,7 +7,7 @@ use super::noted::noted;
 use super::usage;
 use crate::error::Error;
 use crate::json::Json;
-use crate::seeded::Map;
+use crate::seeded::{Map, Set};
 use crate::session::names::{Name, Names};
 use crate::session::value::text;
 use crate::session::worded::worded;
@@ -27,6 +27,8 @@ pub struct Entries {
     pub(super) first: Map<Name, usize>,
     /// Which lines compactions kept.
     pub(super) kept: Vec<Kept>,
+    /// Beginnings of the uuids of lines that were taken back, as a refused answer that another model gave anew.
+    pub(super) retracted: Set<Vec<u8>>,
     /// Usages, as numbers or as JSON.
     pub(super) usages: Vec<Result<Tokens, String>>,
     /// Names of the fields with text of a line, its own and those of its message.
@@ -115,6 +117,8 @@ impl Records for Entries {
         if line.role == Some(Role::Assistant) {
             self.first.entry(line.response).or_insert(number);
         }
+        let retracted = fields.retracted.iter().flat_map(Json::values).filter_map(|uuid| uuid.exact());
+        self.retracted.extend(retracted.map(|uuid| beginning(&uuid).to_vec()));
         if let Some(compacted) = fields.compacted {
             self.kept.extend(Kept::of(&compacted, line.key, &mut self.names)?);
         }
@@ -136,4 +140,9 @@ impl Records for Entries {
     fn prompt(self: Box<Self>) -> Result<Prompt, Error> {
         (*self).made()
     }
+}
+
+/// The part of a uuid that the lines of one message share.
+pub(super) fn beginning(uuid: &[u8]) -> &[u8] {
+    uuid.get(..24).unwrap_or(uuid)
 }

@@ -18,6 +18,7 @@ pub struct Fields<'t, 'a> {
     pub attachment: Option<Json<'t, 'a>>,
     pub data: Option<Json<'t, 'a>>,
     pub compacted: Option<Json<'t, 'a>>,
+    pub retracted: Option<Json<'t, 'a>>,
     /// Of these, only what Python finds true.
     pub is_side: Option<Json<'t, 'a>>,
     pub is_summary: Option<Json<'t, 'a>>,
@@ -54,6 +55,7 @@ impl<'t, 'a> Fields<'t, 'a> {
                 b"content" => found.content = Some(value),
                 b"attachment" => found.attachment = Some(value),
                 b"data" => found.data = Some(value),
+                b"retractedMessageUuids" => found.retracted = Some(value).filter(Json::is_list),
                 b"isSidechain" => found.is_side = Some(value).filter(Json::is_truthy),
                 b"isCompactSummary" => found.is_summary = Some(value).filter(Json::is_truthy),
                 b"isApiErrorMessage" => found.is_error = Some(value).filter(Json::is_truthy),

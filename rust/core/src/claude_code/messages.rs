@@ -6,7 +6,7 @@ use super::charges::billed;
 use super::collected::Collected;
 use super::entries::Entries;
 use super::fields::Role;
-use super::kept::Links;
+use super::links::Links;
 use crate::seeded::{Map, Set};
 use crate::session::names::{EMPTY, Name};
 use crate::session::{Charge, Time};

@@ -10,6 +10,7 @@ mod fields;
 mod kept;
 mod left_out;
 mod line;
+mod links;
 mod messages;
 mod noted;
 mod prompt;
