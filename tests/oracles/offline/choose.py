@@ -88,13 +88,14 @@ def fitted(candidates: list[Candidate], limit: int, count: Callable[[str], int],
     overhead["Files"] += sum(one.cost + count("- root:\n") for one in root)
     best, most, budget, said = "", 0, float(limit), frozenset[str]()
     for _ in range(_ROUNDS):
-        chosen = _chosen(ranked, budget, overhead, said)
+        picked = _chosen(ranked, budget, overhead, said)
+        chosen = _uncovered(picked)
         files = any(one.section == "Files" for one in chosen)
         text = render([*chosen, *root] if files else chosen, language, brief=brief)
         total = count(text)
         if most < total <= limit:
             best, most = text, total
-        if (_FULL * limit <= total <= limit) or (total <= limit and len(chosen) == len(ranked)):
+        if (_FULL * limit <= total <= limit) or (total <= limit and len(picked) == len(ranked)):
             break
         said = frozenset().union(*(one.names for one in chosen if not one.group))
         budget = budget + 0.9 * (limit - total) if total <= limit else budget * 0.98 * limit / total
@@ -147,7 +148,7 @@ def _chosen(
         for one in ranked:
             if (one.group in BARE) != wanted or (one.part and one.at in whole):
                 continue
-            key = one.text if one.group else " ".join(_WORD.findall(one.text.removeprefix(LAST).lower()))
+            key = one.text if one.group else _words(one)
             if key in seen or (one.section == "Identifiers" and one.text in said):
                 continue
             extra = {one.section, one.group} - opened - {""}
@@ -164,6 +165,38 @@ def _chosen(
     add(wanted=True, room=max(used / (1 - MOST_BARE), used + FEW_BARE))
     add(wanted=False, room=budget)
     return chosen
+
+
+def _words(one: Candidate) -> str:
+    return " ".join(_WORD.findall(one.text.removeprefix(LAST).lower()))
+
+
+def _uncovered(chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Leaves out lines whose words another line of the section has, of the same message or a later one.
+
+    An older line may say the opposite around them. Rules are not compared, as each stands as it was said, nor are
+    commands: of two, the longer one may have ended otherwise. A line that others stand below stays.
+    """
+    kept = {"Commands", "Rules", "Project rules"}
+    lines = [(one, f" {_words(one)} ") for one in chosen if not one.group and one.section not in kept]
+    places = {(one.section, *one.at) for one in chosen}
+    above = {(one.section, one.at[0]) for one in chosen if one.at[1]}
+    covered = set()
+    for one, words in lines:
+        followed = (one.section, one.at[0], one.at[1] + 1) in places
+        ends = one.text.endswith((".", "!", "?", "\u3002", "\uff01", "\uff1f"))
+        title = one.section in USERS and not ends and len(words.split()) < _HEADING
+        first = one.section == "Requests" and not one.at[1] and (one.section, one.at[0]) in above
+        if first or (followed and (title or one.text.endswith((":", "\uff1a")))):
+            continue
+        for more, longer in lines:
+            if more.section == one.section and more.at[0] >= one.at[0] and len(longer) > len(words) and words in longer:
+                covered.add(id(one))
+    return [one for one in chosen if id(one) not in covered]
+
+
+_HEADING = 5
+"""Words of a line without the end of a sentence from which it is no heading."""
 
 
 def heading(section: str, language: str, *, brief: bool) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import worth
+from .announced import waits
 from .errors import NOT_SHOWN, OF, SOLVED, green
 from .language import NAMED
 from .open import LAST, NUMBERED, tasks
@@ -64,7 +65,8 @@ def earlier(text: str | None) -> Earlier:
     folder = ""
     raws = text.split("\n")
     ours = any(raw.startswith("## ") and raw[3:].strip() in NAMED for raw in raws)
-    if raws[0].startswith("- ") and all(raw.startswith(("- ", "  - ", "## ")) for raw in raws if raw):
+    brief = raws[0].startswith("- ") and all(raw.startswith(("- ", "  - ", "## ")) for raw in raws if raw)
+    if brief:
         ours, section = True, "Requests"  # a brief one has no heading of the user's lines
     label, number, children = "", 0, set[int]()
     for whole in raws:
@@ -90,7 +92,7 @@ def earlier(text: str | None) -> Earlier:
                 found.files += [(path, done) for path in paths]
         elif section and raw.startswith("- "):
             told = clean(raw[2:], 500)
-            line, is_child = _line(told, section, number, found.lines)
+            line, is_child = _line(told, section, number, found.lines, brief=brief)
             number = line.number
             if is_child:
                 children.add(len(found.lines))
@@ -107,7 +109,7 @@ def earlier(text: str | None) -> Earlier:
     return found
 
 
-def _line(told: str, section: Section, number: int, before: Sequence[Line]) -> tuple[Line, bool]:
+def _line(told: str, section: Section, number: int, before: Sequence[Line], *, brief: bool) -> tuple[Line, bool]:
     """An item of a section as a line, and whether it stands below another one."""
     place: Section = "Decisions" if told.startswith(LAST) else section
     told = told.removeprefix(LAST)
@@ -119,6 +121,8 @@ def _line(told: str, section: Section, number: int, before: Sequence[Line]) -> t
     if told.startswith(INSIDE):
         told, number = told.removeprefix(INSIDE), DEEP
     does = worth.with_limit(told)
+    if section != "Rules" and not brief and is_code(told):
+        does = replace(does, rule=False)  # a block of code stands among the requests, whatever its remarks say must be
     place = "Rules" if does.binds and not is_opened(told) else "Requests"
     is_first = not before or (before[-1].section == "Rules" and place != "Rules")
     return Line(place, told, rank_of(told, does, min(number, DEEP), 0.5 * is_first), 0, number), is_child
@@ -182,4 +186,6 @@ def still_open(line: Line, parts: Sequence[Part]) -> bool:
         return True
     if line.text.startswith(("pending: ", "in progress: ")):
         return not tasks(parts, ())
+    if waits(line.text) and any(part.kind == "assistant" for part in parts):
+        return False
     return not line.text.startswith(("no result yet: ", "not answered yet: "))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oracles.offline.parts import HOSTED
 
+from .announced import waits
 from .said import small_talk
 from .text import Line, clean, sentences, split, without_code
 
@@ -21,7 +22,7 @@ LAST = "last said: "
 
 _NEXT = re.compile(
     r"\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail|open)|not yet|pending|follow[- ]?up|left to do"
-    r"|would you like|do you want|shall i|should i|waiting for)\b",
+    r"|would you like|do you want|shall i|should i|(?:am|is|are|m|re|still) waiting for)\b|^waiting for\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -60,8 +61,8 @@ def _last(last: Part, parts: Sequence[Part]) -> Iterator[Line]:
 def _left(spoken: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
     """Tasks that the assistant called open.
 
-    Not a question that was answered, not what the tail speaks of again, and not what is old: three requests where a
-    turn ended with it, one where the turn went on.
+    Not a question that was answered, not what somebody waited for when more was said after it, not what the tail speaks
+    of again, and not what is old: three requests where a turn ended with it, one where the turn went on.
     """
     tail = [
         set(_WORD.findall(one.lower()))
@@ -77,6 +78,8 @@ def _left(spoken: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[
             continue
         for one in sentences(without_code(part.text), 240):
             if not _NEXT.search(one) or one[-1] == ":" or (one[-1] == "?" and asked):
+                continue
+            if (tail or part is not spoken[-1]) and waits(one):
                 continue
             words = set(_WORD.findall(one.lower()))
             if not any(len(words & again) > 0.5 * len(words) for again in tail[-400:]):

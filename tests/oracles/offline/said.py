@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import worth
+from .announced import LEAST, announces
 from .limits import is_output
 from .runs import refused
 from .text import Line, bare, clean, is_code, sentences, split, unwrapped, without_code
@@ -43,6 +45,8 @@ def small_talk(sentence: str) -> bool:
 
 LONGEST = 400
 """Most characters of a paragraph that stays whole."""
+BLOCK = 200
+"""Most characters of the lines of a block that stand together."""
 
 
 def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
@@ -62,11 +66,12 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
             continue
         newest = 0.0 if part is not said[-1] else 0.25 if newer else 3.0
         printed = is_output(part.text)
-        for number, one in enumerate(_asked(part.text, question, last=newest > 1)):
-            if one in seen or one.startswith("```"):
+        for number, (one, block) in enumerate(_asked(part.text, question, last=newest > 1)):
+            if one in seen:
                 continue
             seen.add(one)
-            does = worth.said(one) if printed else worth.with_limit(one)
+            does = worth.said(one) if printed or block else worth.with_limit(one)
+            does = replace(does, rule=does.rule and not block)
             more = 0.2 * part.at / size + 0.5 * (number == 0 and part is said[0])
             rank = rank_of(one, does, number, more, newest * 20 / (20 + number))
             binds = does.binds and not is_opened(one)
@@ -81,21 +86,63 @@ def rank_of(one: str, does: worth.Said, number: int, more: float, newest: float 
     return rank * (0.4 if fragment or worth.LOGGED.search(one) else 1.0)
 
 
-def paragraphs(text: str) -> Iterator[list[str]]:
-    """The sentences of each paragraph of a text, in pieces of at most ``LONGEST`` characters, without bullets.
+_ROW = re.compile(r"\s*[|\u2500-\u259f]")
+"""A row of a table, or of a picture of a screen."""
 
-    The items of a list below a rule stand in its paragraph, and in further ones that begin with it.
+
+def with_blocks(text: str) -> list[tuple[str, bool]]:
+    """The lines of a text, with those of a block of code or rows as one of up to ``BLOCK`` characters.
+
+    Each with whether it is one. One of them alone says nothing; lines of words that are a rule stay apart.
     """
-    rule = ""
-    held: list[list[str]] = []
-    for raw in unwrapped(text):
-        if rule and _LISTED.match(raw):
+    raws = list(unwrapped(text))
+    fences = sum(raw.lstrip().startswith("```") for raw in raws)
+    seen = 0
+    fenced = goes_on = False
+    out: list[tuple[str, bool]] = []
+    for raw in raws:
+        if raw.lstrip().startswith("```"):
+            seen += 1
+            fenced = not fenced and seen < fences  # one without its pair opens nothing
+            goes_on = False
+            continue
+        row = _ROW.match(raw)
+        line = bare(raw, LONGEST) if row else clean(raw, LONGEST)
+        block = row or (fenced and (is_code(line) or not worth.said(line).rule))
+        if block and not line:
+            continue
+        if not block:
+            out.append((raw, False))
+            goes_on = False
+        elif goes_on and len(out[-1][0]) + len(line) < BLOCK:
+            out[-1] = f"{out[-1][0]} {line}", True
+        else:
+            out.append((line, True))
+            goes_on = True
+    return out
+
+
+def paragraphs(lines: Iterable[tuple[str, bool]]) -> Iterator[tuple[list[str], bool]]:
+    """The sentences of each paragraph of lines, and whether it is a block.
+
+    In pieces of at most ``LONGEST`` characters, without bullets. The items of a list below a rule stand in its
+    paragraph, and in further ones that begin with it. The next item of the list that the rule itself is in is not
+    below it.
+    """
+    rule, own = "", -1
+    held: list[tuple[list[str], bool]] = []
+    for raw, block in lines:
+        if block:
+            rule = ""
+            held.append(([raw], True))
+            continue
+        if rule and _LISTED.match(raw) and _indent(raw) > own:
             item = bare(raw, LONGEST)
-            last = held[-1][-1]
+            last = held[-1][0][-1]
             if item and (is_opened(last) or len(last) + len(item) <= LONGEST):
-                held[-1][-1] = f"{last} {item}" if is_opened(last) else f"{last}; {item}"
+                held[-1][0][-1] = f"{last} {item}" if is_opened(last) else f"{last}; {item}"
             elif item:
-                held.append([f"{rule} {item}"])
+                held.append(([f"{rule} {item}"], False))
             continue
         rule = ""
         piece: list[str] = []
@@ -104,17 +151,24 @@ def paragraphs(text: str) -> Iterator[list[str]]:
             if not plain:
                 continue
             if piece and sum(len(each) + 1 for each in piece) + len(plain) > LONGEST:
-                held.append(piece)
+                held.append((piece, False))
                 piece = []
             piece.append(plain)
         if piece:
-            held.append(piece)
+            held.append((piece, False))
             whole = joined(piece)
             rule = whole if is_opened(whole) and worth.said(whole).rule else ""
+            own = _indent(raw) if _LISTED.match(raw) else -1
+            if rule and worth.said(split(rule)[-1]).rule:
+                rule = split(rule)[-1]
     yield from held
 
 
 _LISTED = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def is_opened(line: str) -> bool:
@@ -122,15 +176,16 @@ def is_opened(line: str) -> bool:
     return line.endswith((":", "\uff1a"))
 
 
-def _asked(text: str, question: str, *, last: bool) -> list[str]:
-    """The paragraphs of a user's text that say something."""
-    found = list(paragraphs(text))
-    telling = [_telling(one) for one in found]
-    if any(telling) or not found:
-        return [one for one in telling if one]
+def _asked(text: str, question: str, *, last: bool) -> list[tuple[str, bool]]:
+    """The paragraphs of a user's text that say something, and whether each is a block."""
+    found = list(paragraphs(with_blocks(text)))
+    telling = [(one[0] if block else _telling(one), block) for one, block in found]
+    if any(one for one, _ in telling) or not found:
+        return [(one, block) for one, block in telling if one]
     asked = list(sentences(without_code(question), 300))[-1:] if question.endswith("?") else []
-    first = found[0][0]
-    return [f"{first} (asked: {split(asked[0])[-1]})"] if asked else [joined(one) for one in found] if last else []
+    if asked:
+        return [(f"{found[0][0][0]} (asked: {split(asked[0])[-1]})", False)]
+    return [(joined(one), False) for one, _ in found] if last else []
 
 
 def _telling(piece: list[str]) -> str:
@@ -182,7 +237,8 @@ def project(parts: Sequence[Part]) -> Iterator[Line]:
     seen: set[str] = set()
     for part in parts:
         if part.kind == "project":
-            for number, piece in enumerate(paragraphs(without_code(part.text))):
+            lines = [(raw, False) for raw in unwrapped(without_code(part.text))]
+            for number, (piece, _) in enumerate(paragraphs(lines)):
                 one = joined(piece)
                 does = worth.said(one)
                 if (does.rule or does.asks or worth.MUST.search(one)) and one not in seen:
@@ -196,7 +252,7 @@ def project_rank(does: worth.Said) -> float:
 
 
 def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """Conclusions of the assistant; last words that announce a step only if no step follows."""
+    """Conclusions of the assistant; what announces a step, and its numbered items, only if no step follows."""
     last = max((part.at for part in parts if part.kind == "assistant"), default=-1)
     ahead = any(part.kind in {"assistant", "call"} for part in after)
     following = [*(part.kind for part in parts[1:]), "user"][: len(parts)]
@@ -205,13 +261,17 @@ def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterat
         if part.kind != "assistant":
             continue
         final = behind == "user"
+        steps = False
         for number, one in enumerate(sentences(without_code(part.text))):
-            if len(one.encode()) < 20 or one in seen or one.endswith(":") or small_talk(one):
+            item = bool(re.match(r"\d{1,2}[.)] ", one))
+            if not item:
+                steps = one.endswith(":") and announces(one)
+            if len(one.encode()) < LEAST or one in seen or one.endswith(":") or small_talk(one):
                 continue
             seen.add(one)
             marks = min(len(_DECIDED.findall(one)), 2)
             rank = 0.25 + 0.25 * marks + 0.3 * part.at / size + 0.25 * final
             filler = bool(_FILLER.match(one))
             rank = max(rank - 0.3 * filler, 0.02) * 12 / (12 + number)
-            trust = 1.0 if marks or not filler else 0.05 if ahead and part.at == last else 0.4
+            trust = 1.0 if marks or not (filler or (steps and item)) else 0.05 if ahead and part.at == last else 0.4
             yield Line("Decisions", one, rank, part.at, number, trust)

@@ -3,6 +3,10 @@
 use super::line::{Line, Section};
 use super::part::{Kind, Part};
 use super::pattern::pattern;
+use super::text::split;
+
+/// Least bytes of a conclusion.
+pub const LEAST: usize = 20;
 
 /// Words of praise and order in front of an announcement, and its condition.
 macro_rules! lead {
@@ -37,9 +41,10 @@ pattern!(
 );
 pattern!(
     /// A step that is named, not told.
-    STEP = r"(?i)^(?:now,? |(?:step|phase|task) \d+\w?[:.] )",
+    STEP = r"(?i)^(?:(?:now|next|first|then),? (?:i|we) (?:also )?(?:need|have|want) to \w+",
+    r"|(?:now,? |(?:step|phase|task) \d+\w?[:.] )",
     verbs!(),
-    r"(?:ing)?\b",
+    r"(?:ing)?)\b",
 );
 pattern!(
     /// Praise of an idea, and what the speaker has read without what it says.
@@ -50,11 +55,19 @@ pattern!(
 );
 pattern!(
     /// A state that lasts until the next report.
-    WAITS = r"(?i)^still (?:no|waiting)\b|\bno (?:new |final )?(?:completion|output|result|response)(?: signal)? yet\b",
+    WAITS = r"(?i)^still (?:no|waiting|running|working|pending|in progress)\b|\bno (?:new |final )?(?:completion|output|result|response)(?: signal)? yet\b",
     r"|\b(?:is|are) taking (?:a (?:moment|few|while)|longer|some time)\b",
     r"|[;,] (?:so |but |and |then )?i['’](?:ll|m) (?:also |now )?(?:keep \w+ing|continu|wait|monitor|poll|watch)",
     r"|^(?:[\w-]+ ){0,3}(?:agents?|workers?|it|they|all|both|two|three|others?|jobs?|builds?|tests?|suite|commands?)\b",
     r".{0,20}\bstill (?:\w+ )?(?:running|working|active|waiting|pending|in progress|completing|returning)\b",
+    r"|^(?:[\w`'’-]+ ){1,5}(?:is|are) still (?:running|working|waiting|pending|in progress|executing|building|compiling|starting)\b",
+);
+pattern!(WAITING = r"(?i)\b(?:wait(?:ing)?|pending)\b");
+pattern!(
+    /// A judgement that names neither what was judged nor a number.
+    JUDGES = r"(?i)^(?:(?:ok(?:ay)?|good|great|perfect|excellent|yes|so|and|now)[,.!:;]? )*",
+    r"(?:(?:that|this|it|all|everything|(?:the|that|this|my|your) (?:\w+ ){1,3})(?: now)? ?(?:looks?|seems?|is|are)",
+    r"|all|everything) (?:now |all |also )?(?:correct|right|good|fine|great|clean|clear|ok(?:ay)?|well|in place|as expected)[.!]?$",
 );
 pattern!(
     /// A question for leave or for a choice.
@@ -67,13 +80,29 @@ pattern!(
     r".*\b(?:because|instead of|rather than|since|so that)\b",
 );
 
-/// Whether a sentence only announces, or says that the speaker looked or waits.
+/// Whether a sentence only announces, says that the speaker looked or waits, or finds something right.
 pub fn announces(text: &str) -> bool {
-    let is_one = || INTENDS.is_match(text) || STEP.is_match(text) || READY.is_match(text) || WAITS.is_match(text);
+    let is_one = || [&INTENDS, &STEP, &READY, &WAITS, &JUDGES].into_iter().any(|one| one.is_match(text));
     is_one() && !CHOICE.is_match(text)
 }
 
-/// Takes out the decisions that only announce, and the questions that a later message of the user answers.
+/// Whether a sentence only says that the speaker waits.
+pub fn waits(text: &str) -> bool {
+    WAITING.is_match(text) && announces(text)
+}
+
+/// The sentences of a short line without those at its end that only announce; None where there are none.
+fn without_steps(text: &str) -> Option<String> {
+    let mut told = split(text);
+    let number = told.len();
+    while told.len() > 1 && told.last().is_some_and(|last| announces(last)) {
+        told.pop();
+    }
+    (told.len() < number).then(|| told.join(" "))
+}
+
+/// Takes out the decisions that only announce, also at the end of a line, and the questions that a later message of the user
+/// answers.
 ///
 /// The announcements of the last message stay if nothing is said after it: they are the next step. What only says that the
 /// speaker is ready goes.
@@ -81,10 +110,16 @@ pub fn settle(lines: &mut Vec<Line>, later: &[Line], spoken: &[&Part]) {
     let decided = lines.iter().filter(|line| line.section == Section::Decisions);
     let next = decided.map(|line| line.at).max().filter(|_| later.is_empty());
     let answered = spoken.iter().filter(|part| part.kind == Kind::User).map(|part| part.at).max().unwrap_or(-1);
-    lines.retain(|line| {
+    lines.retain_mut(|line| {
+        if line.section != Section::Decisions {
+            return true;
+        }
+        let rest = without_steps(&line.text).filter(|_| Some(line.at) != next);
+        let says_little = rest.as_ref().is_some_and(|rest| rest.len() < LEAST);
+        line.text = rest.unwrap_or(std::mem::take(&mut line.text));
         let is_settled = (announces(&line.text) && (Some(line.at) != next || READY.is_match(&line.text)))
             || (line.at < answered && ASKS.is_match(&line.text));
-        line.section != Section::Decisions || !is_settled
+        !is_settled && !says_little
     });
 }
 

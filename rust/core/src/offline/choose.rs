@@ -1,8 +1,9 @@
 //! Selects the candidates that fit a limit, and renders them.
 
+use super::covered::uncovered;
 use super::earlier::{DEEP, INSIDE};
 use super::language::Language;
-use super::line::{Section, float};
+use super::line::{Candidate, Section, float};
 use super::open_work::LAST;
 use super::pattern::{length, pattern};
 use super::words::{Map, Set, stretches};
@@ -36,24 +37,6 @@ const LEAST_SHARE: f64 = 40.0;
 const FULL: f64 = 0.97;
 /// Candidates that are tried by themselves if no selection fits.
 const MOST_ALONE: usize = 200;
-
-/// A line or a word that the summary may contain.
-pub struct Candidate {
-    /// Its heading.
-    pub section: Section,
-    /// Its list; empty for a line.
-    pub group: &'static str,
-    /// The line, cleaned, or the word.
-    pub text: String,
-    /// Value of each of its tokens.
-    pub rank: f64,
-    /// Order among the lines of its section: message, number.
-    pub at: (i64, i64),
-    /// The indices of the names in a line; of a word, of the name that it is.
-    pub names: Vec<usize>,
-    /// Whether it is a sentence of a paragraph that is a candidate too.
-    pub is_part: bool,
-}
 
 /// Counts the tokens of a text.
 pub type Count<'c> = dyn FnMut(&str) -> Result<i64, Error> + 'c;
@@ -107,8 +90,9 @@ pub fn fitted(
     }
     let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), Set::default());
     for _ in 0..ROUNDS {
-        let mut chosen = chosen(&ranked, budget, &overhead, &mentioned);
-        let whole = chosen.len() == ranked.len();
+        let picked = chosen(&ranked, budget, &overhead, &mentioned);
+        let whole = picked.len() == ranked.len();
+        let mut chosen = uncovered(&picked);
         let names_files = chosen.iter().any(|one| one.section == Section::Files);
         chosen.extend(root.as_ref().map(|root| &root.one).filter(|_| names_files));
         let text = render(&chosen.iter().copied(), language, is_brief);
@@ -183,7 +167,7 @@ fn chosen<'c>(
     budget: f64,
     overhead: &Map<&str, i64>,
     mentioned: &Set<usize>,
-) -> Vec<&'c Candidate> {
+) -> Vec<(&'c Candidate, &'c str)> {
     let mut chosen =
         Chosen { found: Vec::new(), opened: Set::default(), seen: Set::default(), whole: Set::default(), used: 0.0 };
     let lines = if budget >= ROOMY { budget * (1.0 - MOST_BARE) } else { budget };
@@ -196,7 +180,8 @@ fn chosen<'c>(
 
 /// What was chosen so far.
 struct Chosen<'c> {
-    found: Vec<&'c Candidate>,
+    /// The candidates, with their keys.
+    found: Vec<(&'c Candidate, &'c str)>,
     /// The headings and lists that it has.
     opened: Set<&'c str>,
     /// The keys of its lines and names.
@@ -234,7 +219,7 @@ impl<'c> Chosen<'c> {
                 if one.section.is_users() && !one.is_part {
                     self.whole.insert(one.at);
                 }
-                self.found.push(one);
+                self.found.push((one, key));
             }
         }
     }

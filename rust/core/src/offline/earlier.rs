@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use super::announced::waits;
 use super::endings::Later;
 use super::errors::{DIGITS, NOT_SHOWN, OF, SOLVED, successes};
 use super::files::Done;
 use super::line::{Line, Section, one_if};
 use super::open_work::{LAST, has_number, tasks};
-use super::part::Part;
+use super::part::{Kind, Part};
 use super::pattern::{is_space, pattern, strip, words};
 use super::statements::{is_opened, project_rank, rank_of};
 use super::text::{clean, is_code, sentences};
@@ -60,7 +61,8 @@ pub fn earlier(text: &str) -> Earlier {
     let mut is_ours =
         text.split('\n').filter_map(|raw| raw.strip_prefix("## ")).any(|raw| Section::named(strip(raw)).is_some());
     let is_listed = |raw: &str| raw.is_empty() || ["- ", "  - ", "## "].iter().any(|mark| raw.starts_with(mark));
-    if text.starts_with("- ") && text.split('\n').all(is_listed) {
+    let is_brief = text.starts_with("- ") && text.split('\n').all(is_listed);
+    if is_brief {
         (is_ours, section) = (true, Some(Section::Requests)); // a brief one has no heading of the user's lines
     }
     for raw in text.split('\n') {
@@ -109,7 +111,9 @@ pub fn earlier(text: &str) -> Earlier {
                     children.insert(found.lines.len());
                 }
                 let told = inside.unwrap_or(told);
-                let does = Said::with_limit(told);
+                let mut does = Said::with_limit(told);
+                // A block of code stands among the requests, whatever its remarks say must be.
+                does.rule &= is_brief || section == Section::Rules || !is_code(told);
                 let section = if does.binds() && !is_opened(told) { Section::Rules } else { Section::Requests };
                 let begins = |before: &Line| before.section == Section::Rules && section != Section::Rules;
                 let first = 0.5 * one_if(found.lines.last().is_none_or(begins));
@@ -205,5 +209,6 @@ pub fn still_holds(line: &Line, parts: &[&Part]) -> bool {
     if line.text.starts_with("pending: ") || line.text.starts_with("in progress: ") {
         return tasks(parts, &[]).len() == 0;
     }
-    !line.text.starts_with("no result yet: ") && !line.text.starts_with("not answered yet: ")
+    let is_over = waits(&line.text) && parts.iter().any(|part| part.kind == Kind::Assistant);
+    !is_over && !line.text.starts_with("no result yet: ") && !line.text.starts_with("not answered yet: ")
 }

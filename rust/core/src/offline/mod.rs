@@ -6,6 +6,7 @@ mod announced;
 mod arguments;
 mod choose;
 mod claims;
+mod covered;
 mod earlier;
 mod endings;
 mod errors;

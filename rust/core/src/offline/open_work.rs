@@ -2,6 +2,7 @@
 
 use trimtab_tokens::cancel::poll_now;
 
+use super::announced::waits;
 use super::arguments::Value;
 use super::line::{Line, Section, float};
 use super::ordered::Ordered;
@@ -16,7 +17,7 @@ pub const LAST: &str = "last said: ";
 
 pattern!(
     NEXT = r"(?i)\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail|open)|not yet|pending|follow[- ]?up|left to do",
-    r"|would you like|do you want|shall i|should i|waiting for)\b",
+    r"|would you like|do you want|shall i|should i|(?:am|is|are|m|re|still) waiting for)\b|^waiting for\b",
 );
 
 pattern!(
@@ -90,7 +91,7 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
 
 /// Sentences of the assistant about open work.
 ///
-/// Excludes answered questions, sentences that the tail repeats, and old ones: three requests ago at the end of a turn, one
+/// Excludes answered questions, what somebody waited for when more was said after it, sentences that the tail repeats, and old ones: three requests ago at the end of a turn, one
 /// request ago within a turn.
 fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let tail: Vec<Set<String>> = after
@@ -110,8 +111,12 @@ fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
         if part.kind != Kind::Assistant || asked > if ends { 2 } else { 0 } {
             continue;
         }
+        let is_last = place + 1 == spoken.len() && tail.is_empty();
         for one in sentences(&without_code(&part.text), 240) {
             if !NEXT.is_match(&one) || one.ends_with(':') || (one.ends_with('?') && asked > 0) {
+                continue;
+            }
+            if !is_last && waits(&one) {
                 continue;
             }
             let words = words_of(&one);

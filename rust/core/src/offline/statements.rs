@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use trimtab_tokens::cancel::poll_now;
 
+use super::announced::{LEAST, announces};
 use super::limits::is_output;
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
@@ -43,12 +44,23 @@ pattern!(
 );
 
 pattern!(
+    /// An item of a list with numbers.
+    ITEM = r"^\d{1,2}[.)] "
+);
+pattern!(
+    /// A row of a table, or of a picture of a screen.
+    ROW = r"^\s*[|\x{2500}-\x{259F}]"
+);
+pattern!(
     /// An item of a list.
     LISTED = r"^\s*(?:[-*+•]|\d{1,3}[.)])\s"
 );
 
 /// Most characters of a paragraph that stays whole.
 const LONGEST: usize = 400;
+/// Most characters of the lines of a block that stand together: a longer one is needed as a whole less often, and has less
+/// room.
+const BLOCK: usize = 200;
 
 /// Words of small talk.
 const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure \
@@ -94,11 +106,12 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             true => 3.0,
         };
         let printed = is_output(&part.text);
-        for (number, one) in asked(&part.text, question, newest > 1.0).into_iter().enumerate() {
-            if one.starts_with("```") || !seen.insert(one.clone()) {
+        for (number, (one, is_block)) in asked(&part.text, question, newest > 1.0).into_iter().enumerate() {
+            if !seen.insert(one.clone()) {
                 continue;
             }
-            let does = if printed { Said::of(&one) } else { Said::with_limit(&one) };
+            let mut does = if printed || is_block { Said::of(&one) } else { Said::with_limit(&one) };
+            does.rule &= !is_block;
             let more = 0.2 * float(part.at) / float(size) + 0.5 * one_if(number == 0 && first == Some(place));
             let rank = rank_of(&one, &does, number, more, newest * 20.0 / (20.0 + float(number)));
             let section = if does.binds() && !is_opened(&one) { Section::Rules } else { Section::Requests };
@@ -129,14 +142,19 @@ pub fn rank_of(one: &str, does: &Said, number: usize, more: f64, newest: f64) ->
 /// The sentences of each paragraph of a text, in pieces of some hundred characters, without list marks and bold.
 ///
 /// The items of a list below a rule stand in its paragraph: "Never do this:" alone says nothing, and its items without it
-/// the opposite.
-fn paragraphs(text: &str) -> Vec<Vec<String>> {
-    let mut found: Vec<Vec<String>> = Vec::new();
-    let mut rule: Option<String> = None;
-    for raw in unwrapped(text) {
-        if let Some(above) = rule.as_deref().filter(|_| LISTED.is_match(&raw)) {
+/// the opposite. The next item of the list that the rule itself is in is not below it.
+fn paragraphs(lines: Vec<(String, bool)>) -> Vec<Paragraph> {
+    let mut found: Vec<Paragraph> = Vec::new();
+    let mut rule: Option<Opening> = None;
+    for (raw, is_block) in lines {
+        if is_block {
+            rule = None;
+            found.push(Paragraph { sentences: vec![raw], is_block });
+            continue;
+        }
+        if let Some(above) = rule.as_ref().filter(|above| LISTED.is_match(&raw) && above.holds(&raw)) {
             if let Some(item) = bare(&raw, LONGEST) {
-                add_item(&mut found, above, &item);
+                add_item(&mut found, &above.text, &item);
             }
             continue;
         }
@@ -145,28 +163,104 @@ fn paragraphs(text: &str) -> Vec<Vec<String>> {
         let parts = if length(&raw) > 60 { split(&raw) } else { vec![raw.as_str()] };
         for plain in parts.into_iter().filter_map(|part| bare(part, 500)) {
             if !piece.is_empty() && size + length(&plain) > LONGEST {
-                found.push(std::mem::take(&mut piece));
+                found.push(std::mem::take(&mut piece).into());
                 size = 0;
             }
             size += length(&plain) + 1;
             piece.push(plain);
         }
         if !piece.is_empty() {
-            rule = Some(joined(&piece)).filter(|text| is_opened(text) && Said::of(text).rule);
-            found.push(piece);
+            rule = Opening::of(&raw, &piece);
+            found.push(piece.into());
         }
     }
     found
 }
 
+/// A paragraph of a text.
+struct Paragraph {
+    /// Its sentences, clean.
+    sentences: Vec<String>,
+    /// Whether it is a block: code, a table or a picture of a screen.
+    is_block: bool,
+}
+
+impl From<Vec<String>> for Paragraph {
+    fn from(sentences: Vec<String>) -> Self {
+        Self { sentences, is_block: false }
+    }
+}
+
+/// Lines with those of a block as one of up to [`BLOCK`] characters, as one of them alone says nothing; each with whether it is
+/// one. Lines of words that are a rule stay apart.
+fn with_blocks(lines: Vec<String>) -> Vec<(String, bool)> {
+    let is_fence = |raw: &String| raw.trim_start_matches(is_space).starts_with("```");
+    let fences = lines.iter().filter(|raw| is_fence(raw)).count();
+    let (mut out, mut seen, mut inside, mut goes_on) = (Vec::<(String, bool)>::new(), 0, false, false);
+    for raw in lines {
+        if is_fence(&raw) {
+            seen += 1;
+            (inside, goes_on) = (!inside && seen < fences, false); // one without its pair opens nothing
+            continue;
+        }
+        let line = match ROW.is_match(&raw) {
+            true => bare(&raw, LONGEST).or_else(|| Some(String::new())),
+            false if inside => Some(clean(&raw, LONGEST)).filter(|line| is_code(line) || !Said::of(line).rule),
+            false => None,
+        };
+        let Some(line) = line else {
+            goes_on = false;
+            out.push((raw, false));
+            continue;
+        };
+        if line.is_empty() {
+            continue;
+        }
+        let held = out.last_mut().filter(|(block, _)| goes_on && length(block) + length(&line) < BLOCK);
+        if let Some((block, _)) = held {
+            block.extend([" ", &line]);
+        } else {
+            out.push((line, true));
+        }
+        goes_on = true;
+    }
+    out
+}
+
+/// A rule that opens the list below it.
+struct Opening {
+    /// What stands in front of the items: the last sentence, or all where that is no rule by itself.
+    text: String,
+    /// The indentation of a list's item.
+    indent: Option<usize>,
+}
+
+impl Opening {
+    fn of(raw: &str, piece: &[String]) -> Option<Self> {
+        let whole = Some(joined(piece)).filter(|text| is_opened(text) && Said::of(text).rule)?;
+        let last = split(&whole).pop().filter(|last| Said::of(last).rule).map(str::to_owned);
+        Some(Self { text: last.unwrap_or(whole), indent: LISTED.is_match(raw).then(|| indent(raw)) })
+    }
+
+    /// Whether an item stands below it, not beside it.
+    fn holds(&self, item: &str) -> bool {
+        self.indent.is_none_or(|own| indent(item) > own)
+    }
+}
+
+/// The characters of white space that a line begins with.
+fn indent(line: &str) -> usize {
+    line.chars().take_while(|c| is_space(*c)).count()
+}
+
 /// Adds an item to the last paragraph, or to a further one that begins with the same rule.
-fn add_item(found: &mut Vec<Vec<String>>, rule: &str, item: &str) {
-    match found.last_mut().and_then(|piece| piece.last_mut()) {
+fn add_item(found: &mut Vec<Paragraph>, rule: &str, item: &str) {
+    match found.last_mut().and_then(|piece| piece.sentences.last_mut()) {
         Some(last) if is_opened(last) || length(last) + length(item) <= LONGEST => {
             last.push_str(if is_opened(last) { " " } else { "; " });
             last.push_str(item);
         }
-        _ => found.push(vec![format!("{rule} {item}")]),
+        _ => found.push(vec![format!("{rule} {item}")].into()),
     }
 }
 
@@ -194,17 +288,19 @@ fn joined<S: AsRef<str>>(sentences: &[S]) -> String {
     text
 }
 
-/// The paragraphs of a user's text without small talk.
-fn asked(text: &str, question: &str, last: bool) -> Vec<String> {
-    let found = paragraphs(text);
-    let kept: Vec<String> = found.iter().map(|one| telling(one)).filter(|line| !line.is_empty()).collect();
+/// The paragraphs of a user's text without small talk, and whether each is a block.
+fn asked(text: &str, question: &str, last: bool) -> Vec<(String, bool)> {
+    let found = paragraphs(with_blocks(unwrapped(text)));
+    let told = |one: &Paragraph| if one.is_block { one.sentences[0].clone() } else { telling(&one.sentences) };
+    let kept = found.iter().map(|one| (told(one), one.is_block)).filter(|(line, _)| !line.is_empty());
+    let kept: Vec<(String, bool)> = kept.collect();
     if !kept.is_empty() || found.is_empty() {
         return kept;
     }
     let asked = if question.ends_with('?') { sentences(&without_code(question), 300).pop() } else { None };
     match asked.as_deref().and_then(|asked| split(asked).pop()) {
-        Some(asked) => vec![format!("{} (asked: {asked})", found[0][0])],
-        None if last => found.iter().map(|one| joined(one)).collect(),
+        Some(asked) => vec![(format!("{} (asked: {asked})", found[0].sentences[0]), false)],
+        None if last => found.iter().map(|one| (joined(&one.sentences), false)).collect(),
         None => Vec::new(),
     }
 }
@@ -234,8 +330,9 @@ pub fn project(parts: &[&Part]) -> Vec<Line> {
     let (mut found, mut seen) = (Vec::new(), Set::default());
     for part in parts.iter().filter(|part| part.kind == Kind::Project) {
         poll_now();
-        for (number, piece) in paragraphs(&without_code(&part.text)).iter().enumerate() {
-            let one = joined(piece);
+        let lines = unwrapped(&without_code(&part.text)).into_iter().map(|raw| (raw, false)).collect();
+        for (number, piece) in paragraphs(lines).iter().enumerate() {
+            let one = joined(&piece.sentences);
             let does = Said::of(&one);
             if (does.rule || does.asks || MUST.is_match(&one)) && seen.insert(one.clone()) {
                 let rank = project_rank(&does) * 64.0 / (64.0 + float(number));
@@ -251,7 +348,8 @@ pub fn project_rank(does: &Said) -> f64 {
     0.6 * does.worth()
 }
 
-/// The conclusions of the assistant. Its last words may announce work; they are trusted only if no work follows.
+/// The conclusions of the assistant. Its last words may announce work; they are trusted only if no work follows, and so are
+/// numbered items below an announcement.
 pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().filter(|part| part.kind == Kind::Assistant).map(|part| part.at).max().unwrap_or(-1);
     let ahead = after.iter().any(|part| part.is_assistants());
@@ -259,8 +357,13 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     for (place, part) in parts.iter().enumerate().filter(|(_, part)| part.kind == Kind::Assistant) {
         poll_now();
         let ends = parts.get(place + 1).is_none_or(|behind| behind.kind == Kind::User);
+        let mut steps = false;
         for (number, one) in sentences(&without_code(&part.text), 300).into_iter().enumerate() {
-            if one.len() < 20 || seen.contains(&one) || one.ends_with(':') || is_small_talk(&one) {
+            let is_item = ITEM.is_match(&one);
+            if !is_item {
+                steps = one.ends_with(':') && announces(&one);
+            }
+            if one.len() < LEAST || seen.contains(&one) || one.ends_with(':') || is_small_talk(&one) {
                 continue;
             }
             seen.insert(one.clone());
@@ -273,7 +376,7 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             let behind = float(number);
             let rank = (rank - 0.3 * one_if(filler)).max(0.02) * 12.0 / (12.0 + behind);
             let mut line = Line::new(Section::Decisions, one, rank, part.at, number);
-            if marks == 0 && filler {
+            if marks == 0 && (filler || (steps && is_item)) {
                 line.trust = if ahead && part.at == last { 0.05 } else { 0.4 };
             }
             found.push(line);
