@@ -3,8 +3,10 @@
 use super::line::{Line, Section};
 use super::part::{Kind, Part};
 use super::pattern::pattern;
-use super::statements::LEAST;
 use super::text::split;
+
+/// Least bytes of a conclusion.
+pub const LEAST: usize = 20;
 
 /// Words of praise and order in front of an announcement, and its condition.
 macro_rules! lead {

@@ -3,7 +3,7 @@
 use super::covered::uncovered;
 use super::earlier::{DEEP, INSIDE};
 use super::language::Language;
-use super::line::{Section, float};
+use super::line::{Candidate, Section, float};
 use super::open_work::LAST;
 use super::pattern::{length, pattern};
 use super::words::{Map, Set, stretches};
@@ -37,24 +37,6 @@ const LEAST_SHARE: f64 = 40.0;
 const FULL: f64 = 0.97;
 /// Candidates that are tried by themselves if no selection fits.
 const MOST_ALONE: usize = 200;
-
-/// A line or a word that the summary may contain.
-pub struct Candidate {
-    /// Its heading.
-    pub section: Section,
-    /// Its list; empty for a line.
-    pub group: &'static str,
-    /// The line, cleaned, or the word.
-    pub text: String,
-    /// Value of each of its tokens.
-    pub rank: f64,
-    /// Order among the lines of its section: message, number.
-    pub at: (i64, i64),
-    /// The indices of the names in a line; of a word, of the name that it is.
-    pub names: Vec<usize>,
-    /// Whether it is a sentence of a paragraph that is a candidate too.
-    pub is_part: bool,
-}
 
 /// Counts the tokens of a text.
 pub type Count<'c> = dyn FnMut(&str) -> Result<i64, Error> + 'c;

@@ -1,7 +1,6 @@
 //! Lines of which another one says every word.
 
-use super::choose::Candidate;
-use super::line::Section;
+use super::line::{Candidate, Section};
 use super::words::{Map, Set};
 
 /// Words of a line without the end of a sentence from which it is no heading.

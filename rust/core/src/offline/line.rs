@@ -84,3 +84,21 @@ impl Line {
         }
     }
 }
+
+/// A line or a word that the summary may contain.
+pub struct Candidate {
+    /// Its heading.
+    pub section: Section,
+    /// Its list; empty for a line.
+    pub group: &'static str,
+    /// The line, cleaned, or the word.
+    pub text: String,
+    /// Value of each of its tokens.
+    pub rank: f64,
+    /// Order among the lines of its section: message, number.
+    pub at: (i64, i64),
+    /// The indices of the names in a line; of a word, of the name that it is.
+    pub names: Vec<usize>,
+    /// Whether it is a sentence of a paragraph that is a candidate too.
+    pub is_part: bool,
+}

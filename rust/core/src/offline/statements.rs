@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::announced::announces;
+use super::announced::{LEAST, announces};
 use super::limits::is_output;
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
@@ -56,8 +56,6 @@ pattern!(
     LISTED = r"^\s*(?:[-*+•]|\d{1,3}[.)])\s"
 );
 
-/// Least bytes of a conclusion.
-pub const LEAST: usize = 20;
 /// Most characters of a paragraph that stays whole.
 const LONGEST: usize = 400;
 /// Most characters of the lines of a block that stand together: a longer one is needed as a whole less often, and has less

@@ -2,12 +2,12 @@
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::choose::{Candidate, Count, ROOT, fitted};
+use super::choose::{Count, ROOT, fitted};
 use super::earlier::{Earlier, earlier, still_holds, update};
 use super::errors::errors;
 use super::files::{Done, files, folders};
 use super::language::{Language, READ};
-use super::line::{Line, Section, float};
+use super::line::{Candidate, Line, Section, float};
 use super::names::{Sort, Term, Terms, chance, place, quoted};
 use super::open_work::open_work;
 use super::ordered::Ordered;
