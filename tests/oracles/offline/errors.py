@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from oracles.offline.parts import PRUNED
 
-from .runs import EDITS, WRITES, Endings, command, file, looks, outcome, refused, target
+from .looks import looks
+from .runs import EDITS, WRITES, Endings, chain, command, file, outcome, refused, target
 from .text import Line, clean
 
 if TYPE_CHECKING:
@@ -43,13 +44,15 @@ def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Itera
         failed = outcome(part).failed
         if not failed and part.hidden != PRUNED:
             endings.well(key, part.at, is_ok=outcome(part).is_ok)
+            for one in [] if outcome(part).shows_failure else chain(call):
+                endings.well(one, part.at, is_ok=outcome(part).is_ok)
         if not failed and not outcome(part).shows_failure:
             continue
         if not failed and call and (_VIEWS.match(call.name) or looks(command(call))):
             continue
         name = file(call) if part.is_error is True else ""
         tool = call.name if call and not command(call) and not file(call) else ""
-        for line in [_about(part, name)] if name else _told_once(part):
+        for line in _about(part, name) if name else _told_once(part):
             text = f"{line} ({clean(tool, 80)})" if tool and not set(tool) & set("() ") else line
             alike = _alike(text)
             if alike in logged:
@@ -84,7 +87,8 @@ def green(parts: Sequence[Part]) -> Endings:
                 endings.ill(target(call))
                 endings.ill(of)
             elif part.hidden != PRUNED and (not looks(command(call)) or not command(call)):
-                endings.well(target(call), part.at, is_ok=outcome(part).is_ok)
+                for one in [*chain(call), target(call)]:
+                    endings.well(one, part.at, is_ok=outcome(part).is_ok)
                 if of:
                     endings.well(of, part.at, is_ok=outcome(part).is_ok)
     return endings
@@ -101,11 +105,16 @@ _COUNTED = re.compile(r"[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def _about(part: Part, name: str) -> str:
-    """The first line of a refused change or read, with the file's name: the lines behind it quote the call."""
+def _about(part: Part, name: str) -> list[str]:
+    """The first line of a refused change or read, with the file's name: the lines behind it quote the call.
+
+    None where its words are gone.
+    """
     line = clean(_untagged(part.text).split("\n")[0], 200)
     short = name.rsplit("/", maxsplit=1)[-1]
-    return line if short in line or "/" in line else f"{line} ({clean(short, 80)})"
+    if not line:
+        return []
+    return [line if short in line or "/" in line else f"{line} ({clean(short, 80)})"]
 
 
 def _untagged(text: str) -> str:

@@ -33,6 +33,8 @@ _FAULT = re.compile(
     r"|denied|not found|undefined)\b",
     re.IGNORECASE,
 )
+_TELLS = re.compile(r"[a-z] fail(?: [a-z]|[.,])")
+"""Fail as the verb of a sentence: of what may happen, not of what did."""
 _SURE = re.compile(
     r"\b(?:command not found|no such file or directory|permission denied|segmentation fault|core dumped"
     r"|is not recognized as)\b|^npm err!|^\S*make\S* \*\*\* .*\berror \d+",
@@ -49,7 +51,7 @@ _LISTED = re.compile(
 def faults(text: str, *, most: int = 12) -> Iterator[str]:
     """The error lines of a tool's result, clean."""
     for raw in _suspects(text):
-        reports = _FAULT.search(" ".join(raw[:200].split()[:6])) or _SURE.search(raw[:200])
+        reports = _FAULT.search(_TELLS.sub(" ", " ".join(raw[:200].split()[:6]))) or _SURE.search(raw[:200])
         listed = _LISTED.match(raw) and not _LOCATED.match(raw)
         if 10 <= len(raw) <= 600 and reports and not listed:
             found = clean(raw, 200)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log2
 from typing import TYPE_CHECKING
 
-from oracles.offline.parts import PRUNED
+from oracles.offline.parts import PRUNED, is_pruned
 
 from .faults import faults
+from .looks import QUOTED, looks
 from .text import Line, clean
 
 if TYPE_CHECKING:
@@ -31,15 +32,6 @@ _EXIT = re.compile(
 _TESTS = re.compile(
     r"\b\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing)?|errors?|problems?|issues?|tests?)\b|^test result:|^Tests:|^FAIL\b"
 )
-_LOOKS = re.compile(
-    r"\s*(?:bash -l?c ['\"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"
-    r"|rg|grep|find|wc|pwd|which|echo|printf|tree|file|stat|(?:\w+ )?git (?:diff|show|log|status|blame|ls-files|ls-tree"
-    r"|rev-parse|remote -v|branch -[arv]+)|gh \w+ (?:view|list|status|checks|diff)|go (?:doc|env|list|mod graph)"
-    r"|[\w./-]+ (?:-[\w-]+ )*(?:status|list|show|view|help|search|logs|ps|info|describe|wait|capture)"
-    r"|[\w./-]+(?: [\w./:-]+)* --(?:help|version))\b"
-    r"|\s*sed ''(?: |\Z)"
-)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _CHANGES = re.compile(
     r"\b(?:test|build|lint|check|fmt|install|run|make|cargo|pytest|npm|pnpm|yarn|bun|go|docker|deploy|migrate|commit|push|merge"
     r"|rebase|checkout|switch|branch|tag|release|curl|gh)\b"
@@ -58,8 +50,13 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
-_SHOWS = re.compile(r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)")
+_SHOWS = re.compile(
+    r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*"
+    r"|;\s*echo [^;&|\n]*\$\?[^;&|\n]*\Z)"
+)
 _VERBOSE = re.compile(r"\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?))(?=\s|$)")
+_IDLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*|\\|set -[^\n;&|]*)?\n)+\s*")
+"""Lines in front of a script that do nothing: blank ones, remarks, options of the shell."""
 _MEANS_NOTHING = re.compile(r"\s*(?:import |from \S+ import |use |#!|set -|package |$)")
 
 
@@ -70,13 +67,25 @@ def given(part: Part) -> str:
         if isinstance(value, list | tuple):
             value = " ".join(str(one) for one in value)
         if isinstance(value, str) and value.strip():
-            return value.strip()
+            return "" if _is_an_editors(part, value.strip()) else _in_quotes(value.strip())
     return ""
+
+
+def _is_an_editors(part: Part, word: str) -> bool:
+    """Whether a word names what an editor does to a file."""
+    names_a_file = any(isinstance(part.args.get(key), str) for key in ("path", "file_path"))
+    return names_a_file and word in {"view", "create", "insert", "str_replace", "undo_edit", "delete", "rename"}
+
+
+def _in_quotes(text: str) -> str:
+    """A command that is given to a shell in quotes, without it."""
+    inner = re.fullmatch(r"bash -l?c (?:'([^']*)'|\"([^\"]*)\")", text)
+    return (inner[1] or inner[2] or "").strip() if inner else text
 
 
 def command(part: Part) -> str:
     """The shell command of a call without the change of folder in front, empty if it is none."""
-    return re.sub(r"^(?:bash -lc |cd \S+ *(?:&&|;) *)", "", given(part))
+    return re.sub(r"^(?:bash -l?c |cd \S+ *(?:&&|;) *)", "", given(part))
 
 
 def names_folder(part: Part) -> str:
@@ -109,25 +118,46 @@ def told_apart(parts: Sequence[Part], before: Sequence[Line]) -> list[Part]:
     ]
 
 
+def chain(call: Part | None) -> list[str]:
+    """The targets of the commands that a call joins by ``&&``: where it went well, each of them did.
+
+    Up to one that changes the folder.
+    """
+    text = command(call) if call else ""
+    bare = QUOTED.sub("", text)
+    if call is None or "&&" not in text or bare.count("&&") < text.count("&&") or re.search(r"\|\||;|\n|<<", bare):
+        return []
+    found = []
+    for raw in text.split("&&"):
+        one = raw.strip()
+        if one.startswith("cd "):
+            break
+        if one:
+            found.append(plain(one) + (f" in {call.folder}" if call.folder else ""))
+    return found
+
+
 def told(part: Part) -> str:
-    """A command as it is shown: a script by its description, else by the first line that does something."""
+    """A command as it is shown: a script by its description, else by the first line that does something.
+
+    Empty where a placeholder stands in its place, and nothing says what it did.
+    """
     text = command(part)
+    about = part.args.get("description")
+    about = about if isinstance(about, str) and about.strip() and not is_pruned(about) else ""
+    if is_pruned(text):
+        return f"`…` {clean(about, 100)}" if about else ""
+    text = _IDLE.sub("", text) or text
     opened = _HEREDOC.search(text)
     if not opened and len(text) <= 160 and "\n" not in text:
         return f"`{clean(text, 160)}`"
-    about = part.args.get("description")
     head, _, body = text.partition("\n")
-    if isinstance(about, str) and about.strip():
+    if about:
         return f"`{clean(_HEREDOC.sub('', head), 60)}` {clean(about, 100)}"
     if opened and body:
         lines = (one for one in body.split("\n")[:60] if not _MEANS_NOTHING.match(one) and one.strip() != opened[1])
         return f"`{clean(_HEREDOC.sub('', head), 80)}` {clean(next(lines, ''), 100)}".rstrip()
     return f"`{clean(text, 160)}`"
-
-
-def looks(text: str) -> bool:
-    """Whether a command only shows what is there."""
-    return all(_LOOKS.match(one) for one in re.split(r"&&|\|\|?|;|\n", _QUOTED.sub("''", text[:2_000])) if one.strip())
 
 
 LATER_OK = ", later ok"
@@ -149,7 +179,7 @@ _HIDING = {
 def hides(shell: str) -> str:
     """Why a shell command that failed may end with 0, empty where its own exit code is the shell's."""
     shell = shell[:2_000]
-    bare = _QUOTED.sub("''", shell)
+    bare = QUOTED.sub("''", shell)
     piped = re.search(r"[^|]\|(?:&|[^|]|\Z)", bare)
     if re.search(r"pipefail|PIPESTATUS|<<", shell) or ("$?" in shell and not piped):
         return ""
@@ -178,12 +208,14 @@ class _Run:
     ending: str = ""
     failed: bool = False
     again: bool = False
+    chain: list[str] = field(default_factory=list)
 
 
 def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> Iterator[Line]:
     """Commands of the first ``size`` messages, each once with its last outcome.
 
-    A failure that went well later says so, and a command that the messages behind run again falls in rank.
+    A command that a later one contains, which went well, is left out unless it failed. A failure that went well later
+    says so, and a command that the messages behind run again falls in rank.
     """
     runs: dict[str, _Run] = {}
     endings = Endings()
@@ -192,20 +224,25 @@ def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> I
         if not text or looks(text):
             continue
         shown, result = told(part), results.get(part.id)
+        if not shown:
+            continue
         script = not shown.endswith("`")
         shown += f" in {part.folder}" if part.folder else ""
         ending = "no result" if result is None else _with_output(result, script=script)
         failed = result is not None and outcome(result).failed
         if result and not outcome(result).shows_failure and result.hidden != PRUNED:
-            endings.well(target(part), result.at, is_ok=outcome(result).is_ok)
+            for one in [*chain(part), target(part)]:
+                endings.well(one, result.at, is_ok=outcome(result).is_ok)
         key = shown if script else target(part)
         if part.at >= size:
             runs.setdefault(key, _Run("", "", part.at)).again = True
             continue
         run = runs.setdefault(key, _Run(shown, target(part), part.at))
         run.text, run.at, run.times, run.ending, run.failed = shown, part.at, run.times + 1, ending, failed
+        run.chain = chain(part) if result is not None and outcome(result).is_ok else []
     for run in runs.values():
-        if run.text:
+        within = any(run.key in other.chain and other.at >= run.at for other in runs.values())
+        if run.text and not (within and not run.failed):
             later = endings.since(run.key, run.at) if run.failed else None
             times = f" (x{run.times})" if run.times > 1 else ""
             rank = (
@@ -223,8 +260,9 @@ def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> I
 def _with_output(result: Part, *, script: bool) -> str:
     """How a command ended, with the output where that of a script is short."""
     ending = outcome(result).ending
-    short = script and len(result.text) <= 160 and result.text.strip().count("\n") < 2
-    output = clean(result.text, 100) if short else ""
+    text = _EXIT.sub("", result.text[:400]) if script else ""
+    short = len(result.text) <= 400 and len(text) <= 160 and text.strip().count("\n") < 2
+    output = clean(text, 100) if short else ""
     if not output or "; " in ending or ending.startswith(OUTPUT_SHOWS):
         return ending
     if ending.startswith(NOT_KNOWN):
@@ -323,6 +361,8 @@ class Endings:
 
     def well(self, key: str, at: int, *, is_ok: bool) -> None:
         """Notes a call that shows no failure."""
+        if not key:
+            return  # nobody knows what was called
         self._well[key] = at, is_ok
         head, about = _taken_apart(key)
         if len(about) > 1:
@@ -367,6 +407,8 @@ def file(call: Part | None) -> str:
 def target(call: Part | None) -> str:
     """Target of a call: its command, or its file."""
     if call is None:
+        return ""
+    if is_pruned(command(call)):
         return ""
     if text := command(call):
         return plain(text) + (f" in {call.folder}" if call.folder else "")

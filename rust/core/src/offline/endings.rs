@@ -26,6 +26,9 @@ pub struct Endings {
 impl Endings {
     /// Records a call that shows no failure; `is_ok` says whether its result says that it succeeded.
     pub fn well(&mut self, key: &str, at: i64, is_ok: bool) {
+        if key.is_empty() {
+            return; // nobody knows what was called
+        }
         let later = if is_ok { Later::Ok } else { Later::Unknown };
         self.well.insert(key.to_owned(), (at, later));
         let (words, about) = taken_apart(key);

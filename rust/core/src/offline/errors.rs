@@ -49,6 +49,8 @@ pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line>
         if !failed {
             if !part.is_pruned() {
                 endings.well(key, part.at, part.is_ok());
+                let chain = call.filter(|_| !part.shows_failure()).map(|call| call.chain());
+                chain.iter().flatten().for_each(|key| endings.well(key, part.at, part.is_ok()));
             }
             if !part.shows_failure() || call.is_some_and(|call| VIEWS.is_match(&call.name) || looks(call.shell())) {
                 continue;
@@ -56,7 +58,7 @@ pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line>
         }
         let file = call.map(|call| call.file()).filter(|_| part.is_error == Some(true)).unwrap_or_default();
         let tool = call.filter(|call| call.shell().is_empty() && call.file().is_empty()).map_or("", |call| &call.name);
-        for mut text in if file.is_empty() { distinct_errors(part) } else { vec![about(part, &file)] } {
+        for mut text in if file.is_empty() { distinct_errors(part) } else { about(part, &file) } {
             if !tool.is_empty() && !tool.contains(['(', ')', ' ']) {
                 text = format!("{text} ({})", clean(tool, 80));
             }
@@ -115,7 +117,9 @@ pub fn successes(parts: &[&Part]) -> Endings {
                 endings.ill(of);
             }
         } else if !part.is_pruned() && (call.shell().is_empty() || !looks(call.shell())) {
-            endings.well(call.target(), part.at, part.is_ok());
+            for key in call.chain().iter().map(String::as_str).chain([call.target()]) {
+                endings.well(key, part.at, part.is_ok());
+            }
             if let Some(of) = &of {
                 endings.well(of, part.at, part.is_ok());
             }
@@ -124,12 +128,17 @@ pub fn successes(parts: &[&Part]) -> Endings {
     endings
 }
 
-/// The first line of a refused change or read, with the file's name: the lines behind it quote the call.
-fn about(part: &Part, file: &str) -> String {
+/// The first line of a refused change or read, with the file's name: the lines behind it quote the call. None where its
+/// words are gone.
+fn about(part: &Part, file: &str) -> Vec<String> {
     let text = untagged(&part.text);
     let line = clean(text.split('\n').next().unwrap_or_default(), 200);
     let name = file.rsplit('/').next().unwrap_or_default();
-    if line.contains(name) || line.contains('/') { line } else { format!("{line} ({})", clean(name, 80)) }
+    match line {
+        line if line.is_empty() => Vec::new(),
+        line if line.contains(name) || line.contains('/') => vec![line],
+        line => vec![format!("{line} ({})", clean(name, 80))],
+    }
 }
 
 /// A text without the tags of an error around it.

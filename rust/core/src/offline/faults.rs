@@ -20,6 +20,10 @@ pattern!(
     SURE = r"(?i)\b(?:command not found|no such file or directory|permission denied|segmentation fault|core dumped",
     r"|is not recognized as)\b|^npm err!|^\S*make\S* \*\*\* .*\berror \d+",
 );
+pattern!(
+    /// "Fail" as the verb of a sentence: of what may happen, not of what did.
+    TELLS = r"[a-z] fail(?: [a-z]|[.,])"
+);
 pattern!(DENIED = r"(?i)\b(?:0|no) $");
 pattern!(
     /// A line of a listing, of a diff or of a program, an echoed command, a path, a heading, a passed test, and a field without
@@ -74,6 +78,7 @@ pub(super) fn faults(text: &str) -> Vec<String> {
 pub(super) fn reports_failure(raw: &str) -> bool {
     let start = head(raw, 200);
     let line = words(start).take(6).collect::<Vec<_>>().join(" ");
+    let line = TELLS.replaced(&line, " ");
     let mut from = 0;
     while let Some(found) = FAULT.find_from(&line, from) {
         if !DENIED.is_match(&line[..found.start]) {

@@ -5,13 +5,14 @@ use trimtab_tokens::cancel::poll_now;
 use super::arguments::Value;
 use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
-use super::looks::looks;
+use super::looks::{QUOTED, looks};
 use super::ordered::Ordered;
-use super::outcome::{NOT_KNOWN, OUTPUT_SHOWS};
+use super::outcome::{EXIT, NOT_KNOWN, OUTPUT_SHOWS};
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
 use super::words::{Map, Set};
+use crate::envelope::is_pruned;
 
 pattern!(pub EDITS = r"(?i)edit|replace|patch|update|notebook|insert");
 pattern!(pub WRITES = r"(?i)write|create|save");
@@ -20,16 +21,32 @@ pattern!(
     r"|push|merge|rebase|checkout|switch|branch|tag|release|curl|gh)\b",
 );
 pattern!(HEREDOC = r#"<<-?\s*["']?(\w+)["']?"#);
-pattern!(SHOWS = r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)");
+pattern!(
+    SHOWS = r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*|;\s*echo [^;&|\n]*\$\?[^;&|\n]*$)"
+);
 pattern!(VERBOSE = r"(\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?)))(?:\s|$)");
+pattern!(
+    /// Lines in front of a script that do nothing: blank ones, remarks, options of the shell.
+    IDLE = r"^(?:[ \t]*(?:#[^\n]*|\\|set -[^\n;&|]*)?\n)+\s*"
+);
 pattern!(MEANS_NOTHING = r"^\s*(?:import |from \S+ import |use |#!|set -|package |$)");
-pattern!(LEADING = r"^(?:bash -lc |cd \S+ *(?:&&|;) *)");
+pattern!(
+    /// A command that is given to a shell in quotes.
+    WRAPPED = r#"^bash -l?c (?:'([^']*)'|"([^"]*)")$"#
+);
+pattern!(
+    /// What joins commands otherwise.
+    OTHERWISE = r"\|\||;|\n|<<"
+);
+pattern!(LEADING = r"^(?:bash -l?c |cd \S+ *(?:&&|;) *)");
 pattern!(MOVED = r"^cd (\S+) *(?:&&|;)");
 pattern!(
     /// A command of an earlier summary with its folder.
     IN_FOLDER = r"^`([^`]+)` in (\S+)(?: \(x\d+\))?(?::|$)"
 );
 
+/// What editors that are one tool call their changes.
+const EDITORS: [&str; 7] = ["view", "create", "insert", "str_replace", "undo_edit", "delete", "rename"];
 /// Suffix of a command that failed and succeeded later.
 pub const LATER_OK: &str = ", later ok";
 /// Suffix of a command that failed, where a later call of unknown outcome shows no failure.
@@ -46,12 +63,25 @@ impl Part {
             };
             Some(strip(&text).to_owned()).filter(|text| !text.is_empty())
         });
-        given.unwrap_or_default()
+        let given = given.filter(|text| !self.is_an_editors(text)).unwrap_or_default();
+        let inner = WRAPPED.groups(&given).map(|found| strip(&[found.text(1), found.text(2)].concat()).to_owned());
+        inner.unwrap_or(given)
+    }
+
+    /// Whether a word names what an editor does to a file.
+    fn is_an_editors(&self, word: &str) -> bool {
+        let names_a_file = || ["path", "file_path"].into_iter().any(|key| self.arguments.text(key).is_some());
+        EDITORS.contains(&word) && names_a_file()
     }
 
     /// The shell command of a call without the change of folder in front, empty if it is none.
     pub fn shell(&self) -> &str {
         self.shell.get_or_init(|| LEADING.replaced(&self.given(), "").into_owned())
+    }
+
+    /// What a call says of its command.
+    fn about(&self) -> Option<&str> {
+        self.arguments.text("description").filter(|about| !strip(about).is_empty() && !is_pruned(about))
     }
 
     /// The folder that a call names for its command, empty if it names none.
@@ -75,6 +105,9 @@ impl Part {
     /// The target of a call: its command, or its file.
     pub fn target(&self) -> &str {
         self.target.get_or_init(|| {
+            if is_pruned(self.shell()) {
+                return String::new(); // nobody knows whether another call is the same one
+            }
             if !self.shell().is_empty() {
                 let folder = self.folder.get().map_or_else(String::new, |folder| format!(" in {folder}"));
                 return plain(self.shell()) + &folder;
@@ -84,6 +117,22 @@ impl Part {
             let changes = EDITS.is_match(&self.name) || WRITES.is_match(&self.name);
             format!("{} {path}", if changes { "change" } else { &self.name })
         })
+    }
+}
+
+impl Part {
+    /// The targets of the commands that a call joins by `&&`: where it went well, each of them did. Up to one that changes the
+    /// folder.
+    pub fn chain(&self) -> Vec<String> {
+        let text = self.shell();
+        let joined = || text.matches("&&").count();
+        let bare = if text.contains("&&") { QUOTED.replaced(text, "") } else { return Vec::new() };
+        if bare.matches("&&").count() < joined() || OTHERWISE.is_match(&bare) {
+            return Vec::new();
+        }
+        let folder = self.folder.get().map_or_else(String::new, |folder| format!(" in {folder}"));
+        let commands = text.split("&&").map(strip).take_while(|one| !one.starts_with("cd "));
+        commands.filter(|one| !one.is_empty()).map(|one| plain(one) + &folder).collect()
     }
 }
 
@@ -114,15 +163,21 @@ pub fn tell_apart(parts: &[&Part], before: &[Line]) {
 }
 
 /// A command as the summary shows it: for a script its description, else the first line that has an effect.
+///
+/// Empty where a placeholder stands in its place, and nothing says what it did.
 fn shown(part: &Part) -> String {
     let text = part.shell();
+    if is_pruned(text) {
+        return part.about().map_or_else(String::new, |about| format!("`…` {}", clean(about, 100)));
+    }
+    let text = IDLE.find(text).map(|idle| &text[idle.end..]).filter(|rest| !rest.is_empty()).unwrap_or(text);
     let opened = HEREDOC.groups(text).map(|found| found.text(1));
     if opened.is_none() && !text.contains('\n') && length(text) <= 160 {
         return format!("`{}`", clean(text, 160));
     }
     let (first, body) = text.split_once('\n').unwrap_or((text, ""));
     let first = HEREDOC.replaced(first, "");
-    if let Some(about) = part.arguments.text("description").filter(|about| !strip(about).is_empty()) {
+    if let Some(about) = part.about() {
         return format!("`{}` {}", clean(&first, 60), clean(about, 100));
     }
     if let Some(end) = opened.filter(|_| !body.is_empty()) {
@@ -154,18 +209,21 @@ struct Run {
     ending: String,
     failed: bool,
     again: bool,
+    /// The commands that it is known to have run with success.
+    chain: Vec<String>,
 }
 
 impl Run {
     fn new(text: &str, key: &str, at: i64) -> Self {
         let (text, key) = (text.to_owned(), key.to_owned());
-        Self { text, key, at, times: 0, ending: String::new(), failed: false, again: false }
+        Self { text, key, at, times: 0, ending: String::new(), failed: false, again: false, chain: Vec::new() }
     }
 }
 
 /// The commands of the first `size` messages, each once with its last outcome.
 ///
-/// A failed command that succeeded later is marked, and a command that later messages run again gets a lower rank.
+/// A command that a later one contains, which succeeded, is left out unless it failed. A failed command that succeeded later is
+/// marked, and a command that later messages run again gets a lower rank.
 pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<Line> {
     let (mut runs, mut endings) = (Ordered::<Run>::default(), Endings::default());
     for part in parts.iter().filter(|part| part.kind == Kind::Call) {
@@ -174,6 +232,9 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
             continue;
         }
         let (mut text, result) = (shown(part), results.get(part.id.as_str()).copied());
+        if text.is_empty() {
+            continue;
+        }
         let script = !text.ends_with('`');
         if let Some(folder) = part.folder.get() {
             text.push_str(" in ");
@@ -185,7 +246,9 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
             None => "no result".to_owned(),
         };
         if let Some(result) = result.filter(|result| !result.shows_failure() && !result.is_pruned()) {
-            endings.well(part.target(), result.at, result.is_ok());
+            for key in part.chain().iter().map(String::as_str).chain([part.target()]) {
+                endings.well(key, result.at, result.is_ok());
+            }
         }
         let key = if script { &text } else { part.target() };
         if part.at >= size {
@@ -195,17 +258,30 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
         let run = runs.entry(key, || Run::new(&text, part.target(), part.at));
         run.times += 1;
         (run.at, run.ending, run.failed) = (part.at, ending, failed);
+        run.chain = if result.is_some_and(Part::is_ok) { part.chain() } else { Vec::new() };
         run.text = text;
     }
-    let told = runs.iter().map(|(_, run)| run).filter(|run| !run.text.is_empty());
+    let told = told_once(&runs).into_iter().filter(|run| !run.text.is_empty());
     told.map(|run| line_of(run, endings.since(&run.key, run.at).filter(|_| run.failed), size)).collect()
+}
+
+/// The runs without those that did not fail and are inside of a later one.
+fn told_once(runs: &Ordered<Run>) -> Vec<&Run> {
+    let mut within = Map::<&str, i64>::default();
+    for (key, at) in runs.iter().flat_map(|(_, run)| run.chain.iter().map(|key| (key.as_str(), run.at))) {
+        let last = within.entry(key).or_insert(at);
+        *last = at.max(*last);
+    }
+    let is_within = |run: &&Run| !run.failed && within.get(run.key.as_str()).is_some_and(|at| *at >= run.at);
+    runs.iter().map(|(_, run)| run).filter(|run| !is_within(run)).collect()
 }
 
 /// How a command ended, for a script with a short output.
 fn with_output(result: &Part, script: bool) -> String {
     let ending = result.ending();
-    let short = length(&result.text) <= 160 && strip(&result.text).matches('\n').count() < 2;
-    let output = if script && short { clean(&result.text, 100) } else { String::new() };
+    let text = if script { EXIT.replaced(head(&result.text, 400), "") } else { "".into() };
+    let short = length(&result.text) <= 400 && length(&text) <= 160 && strip(&text).matches('\n').count() < 2;
+    let output = if short { clean(&text, 100) } else { String::new() };
     if output.is_empty() || ending.contains("; ") || ending.starts_with(OUTPUT_SHOWS) {
         ending
     } else if ending.is_empty() {
