@@ -184,5 +184,5 @@ def test_a_call_that_the_provider_runs_is_not_open():
 def test_text_without_spaces_is_split_into_sentences():
     told = sections(offline(ask([{"role": "user", "content": "先修复登录错误。" * 12}], 300)))
     assert told["请求"] == ["先修复登录错误。" * 12]
-    told = sections(offline(ask([{"role": "user", "content": "先修复登录错误。" * 80}], 900)))
-    assert told["请求"] == ["先修复登录错误。" * 44, "先修复登录错误。" * 36]
+    told = sections(offline(ask([{"role": "user", "content": "先修复登录错误。" * 44 + "先修复支付错误。" * 36}], 900)))
+    assert told["请求"] == ["先修复登录错误。" * 44, "先修复支付错误。" * 36]
