@@ -179,7 +179,7 @@ def _from_lines(lines: Iterable[Line], terms: Terms, size: int, ask: Ask) -> Ite
         if users and ask.max_tokens <= TERSE:
             text = without_kind(text)
         if users:
-            rank *= by_length(len(text), ask.max_tokens)
+            rank *= by_length(len(text))
         yield Candidate(line.section, "", text, rank, at, held)
         if users and ask.max_tokens < IN_PARTS and len(told := split(text)) > 1:
             for one in told:

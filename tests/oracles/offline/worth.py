@@ -338,17 +338,13 @@ def worth(one: Said) -> float:
     return max(rank, 0.05)
 
 
-USUAL = 40
-"""Characters of a statement whose rank is its worth; that of a longer one falls, to a half at three times as many."""
+HALF = 40
+"""Characters of a statement whose token is worth half of the most."""
 
 
-def by_length(length: int, limit: int) -> float:
-    """How much of its worth a token of a statement has.
-
-    Of two facts, the shorter one leaves more room, the more so the fewer there is room for.
-    """
-    least = min(USUAL, limit / 8)
-    return (least + USUAL) / (least + length)
+def by_length(length: int) -> float:
+    """How much of its worth a token of a statement has: of two facts, the shorter one leaves more room."""
+    return 2 * HALF / (HALF + length)
 
 
 def shared_worth(shared: int) -> float:

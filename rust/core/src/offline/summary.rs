@@ -247,7 +247,7 @@ fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str, 
             Candidate { section: line.section, group: "", text, rank, at, names, is_part }
         };
         let sentences = if line.section.is_users() {
-            rank *= by_length(length(&text), limit);
+            rank *= by_length(length(&text));
             if limit < IN_PARTS { split(&text) } else { Vec::new() }
         } else {
             Vec::new()

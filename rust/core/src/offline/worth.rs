@@ -183,8 +183,8 @@ static COMMONS: LazyLock<Set<&str>> = LazyLock::new(|| COMMON.split_whitespace()
 
 /// Characters around a word that are not of it.
 const ENDS: [char; 16] = ['.', ',', ';', ':', '!', '?', '(', ')', '[', ']', '{', '}', '"', '\'', '`', '*'];
-/// Characters of a statement whose rank is its worth; that of a longer one falls, to a half at three times as many.
-const USUAL: f64 = 40.0;
+/// Characters of a statement whose token is worth half of the most.
+const HALF: f64 = 40.0;
 
 /// What a limit adds to the worth of a statement, of which a word of a rule adds twice as much.
 const LIMIT: f64 = 0.9;
@@ -348,11 +348,9 @@ impl Said {
     }
 }
 
-/// How much of its worth a token of a statement has: of two facts, the shorter one leaves more room, the more so the fewer
-/// there is room for.
-pub fn by_length(length: usize, limit: i64) -> f64 {
-    let least = USUAL.min(float(limit) / 8.0);
-    (least + USUAL) / (least + float(length))
+/// How much of its worth a token of a statement has: of two facts, the shorter one leaves more room.
+pub fn by_length(length: usize) -> f64 {
+    2.0 * HALF / (HALF + float(length))
 }
 
 /// What words that come back add to the worth of a statement.
