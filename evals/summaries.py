@@ -145,7 +145,8 @@ def table(found: list[Measure]) -> str:
             share = re.search(r", (\d+)%", one.name)
             name = one.name.replace(share[0], "") if share else one.name
             goal = f"at most {one.goal:g}" if one.at_most else f"{one.goal:g}"
-            rows.setdefault(name, []).append((f"{share[1]} %: " if share else "") + f"{one.got:.0f} ({goal})")
+            digits = 1 if one.got != one.goal == round(one.got) else 0  # 0.4 is not 0
+            rows.setdefault(name, []).append((f"{share[1]} %: " if share else "") + f"{one.got:.{digits}f} ({goal})")
     lines = [f"| {name} | {'; '.join(cells)} |" for name, cells in rows.items()]
     return "\n".join(["| at a share of the tokens | today (goal), % |", "|---|---|", *lines])
 
