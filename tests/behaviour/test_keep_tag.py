@@ -104,21 +104,29 @@ def test_a_plan_with_another_name_is_refused(name: Any) -> None:
         trimtab.Plan.from_json(json.dumps(body | {"keep_tag": name}))
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai_responses"])
-def test_what_stood_before_a_providers_own_compaction_stays_behind_its_block(provider: str) -> None:
+def test_what_stood_before_a_providers_own_compaction_stays_behind_its_block() -> None:
     signed: dict[str, Any] = {"type": "compaction", "content": "What was said.", "signature": "c2lnbmVk"}
     block = {"role": "assistant", "content": [signed]}
-    if provider == "openai_responses":
-        block = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VhbGVk" * 40}
     before = {"role": "user", "content": "Begin. <keep>never push</keep>"}
     messages = [before, block, *talk("<keep>ask first</keep>"), {"role": "user", "content": "Go on."}]
-    cm = trimtab.Compactor(CLAUDE if provider == "anthropic" else GPT, provider=provider)
-    done = cm.compact(messages, target_share=0.3)
+    done = trimtab.Compactor(CLAUDE, provider="anthropic").compact(messages, target_share=0.3)
     assert done.messages[0] == block
     written = text(done.messages[1])
     for position, span in ((0, "never push"), (4, "ask first")):
         assert f'<trimtab-kept message="{position}">{span}</trimtab-kept>' in written
-    assert trimtab.validate(done.messages, provider=provider) == []
+    assert trimtab.validate(done.messages, provider="anthropic") == []
+
+
+def test_what_stands_before_openais_compaction_stays_there() -> None:
+    block = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VhbGVk" * 40}
+    before = {"role": "user", "content": "Begin. <keep>never push</keep>"}
+    messages = [before, block, *talk("<keep>ask first</keep>"), {"role": "user", "content": "Go on."}]
+    done = trimtab.Compactor(GPT, provider="openai_responses").compact(messages, target_share=0.3)
+    assert list(done.messages[:2]) == [before, block]
+    written = text(done.messages[2])
+    assert written.count("</trimtab-kept>") == 1
+    assert '<trimtab-kept message="4">ask first</trimtab-kept>' in written
+    assert trimtab.validate(done.messages, provider="openai_responses") == []
 
 
 def test_fit_keeps_it_in_every_later_round() -> None:

@@ -174,7 +174,10 @@ def write(name: str, text: str) -> None:
 def _write(name: str, text: str) -> None:
     if name == "-":
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode())  # as a file has it, whatever the terminal's encoding
+        if buffer := getattr(sys.stdout, "buffer", None):
+            buffer.write(text.encode())  # as a file has it, whatever the terminal's encoding
+        else:  # a caller's own stream of text
+            sys.stdout.write(text)
         return
     path = Path(name)
     if path.is_dir() or name.endswith(os.sep):

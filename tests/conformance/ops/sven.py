@@ -43,7 +43,7 @@ def ensure_fits_budget_then_submit(
 ) -> dict[str, Any]:
     stub, told, form = Stub(llm), Told(), Sven(messages)
     made = sven(stub, told, window=max_tokens, max_output=int(True), **given)
-    fitted = made.fit(form.messages, turn=turn or False)
+    fitted = made.fit(form.messages, turn=turn or 0)
     reply = stub.say()
     after = [*fitted.messages, {"role": "user", "content": submit or ""}, {"role": "assistant", "content": reply}]
     back = form.back(after)
