@@ -65,7 +65,7 @@ fn an_older_compaction_keeps_what_was_asked_and_its_text() {
 
 #[test]
 fn a_rollback_removes_turns_from_the_end() {
-    let setting = ASKED.replace("go", "<environment>");
+    let setting = ASKED.replace("go", "<environment_context>x</environment_context>");
     for (turns, left) in
         [("1", 3), ("2", 1), ("99999999999999999999999", 1), ("0", 5), ("-1", 5), ("true", 3), ("1.0", 5)]
     {
