@@ -95,9 +95,11 @@ class _Guard:
         async def acall(llm: Any, messages: Any, *arguments: Any, **options: Any) -> Any:
             return await self.acall(llm, messages, *arguments, **options)
 
-        methods = {"call": call, "acall": acall, "__copy__": copied}
-        methods |= {
-            "get_input_tokens_count": lambda _, *given, **options: self.count(*given, **options),
+        methods = {
+            "call": call,
+            "acall": acall,
+            "__copy__": copied,
+            "get_input_tokens_count": self.count,
             "is_context_window_overflowing_threshold": self.is_full,
         }
         for name, method in methods.items():  # set later than the class is made, which would repeat refused calls twice

@@ -51,6 +51,16 @@ def returned(
     return made
 
 
+def parted(messages: Iterable[Any], apart: Mapping[int, Sequence[Any]]) -> list[Any]:
+    """Return messages with a framework's own in place of those that stand for them.
+
+    Args:
+        messages: the messages.
+        apart: by the id of a message, what it stands for.
+    """
+    return [each for message in messages for each in apart.get(id(message), [message])]
+
+
 def call(id: object, name: str, arguments: object) -> dict[str, Any]:
     """Return a tool call; arguments that are no text are written as JSON."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)

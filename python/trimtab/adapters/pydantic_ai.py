@@ -12,17 +12,17 @@ from pydantic_ai.messages import ModelRequest
 
 from ..errors import OverflowedError
 from ..messages.pydantic_ai import system as system_text
+from .mirror import parted
 from .sessions import RETRIES, Adapter, Conversation, Sessions, refusal_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import ModelRequestContext
 
     from ..models.model import Model
-    from ..session.call import Fitted
     from ..session.compactor import Compactor
 
 RESULTS = frozenset({"tool-return", "retry-prompt"})
@@ -77,7 +77,7 @@ class CompactionCapability(Adapter, AbstractCapability[Any]):
         fitted = await conversation.afit(turns, **_beside(request_context, messages))
         if fitted.messages is turns:
             return request_context
-        return replace(request_context, messages=_kept(ctx, messages, _back(fitted, apart)))
+        return replace(request_context, messages=_kept(ctx, messages, parted(fitted.messages, apart)))
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -113,7 +113,7 @@ class CompactionCapability(Adapter, AbstractCapability[Any]):
         except OverflowedError as floor:
             error.add_note(f"trimtab: {floor}")
             raise error from floor
-        self._smaller[str(ctx.run_id)] = _kept(ctx, messages, _back(fitted, apart))
+        self._smaller[str(ctx.run_id)] = _kept(ctx, messages, parted(fitted.messages, apart))
         raise RetryModelRequest from error
 
     async def after_tool_execute(
@@ -150,11 +150,6 @@ def _turns(messages: list[Any]) -> tuple[list[Any], dict[int, list[Any]]]:
         else:
             turns += run
     return (turns, apart) if apart else (messages, apart)
-
-
-def _back(fitted: Fitted[Any], apart: Mapping[int, list[Any]]) -> list[Any]:
-    """Return fitted messages, with those of the history in place of the ones that stood for them."""
-    return [each for message in fitted.messages for each in apart.get(id(message), [message])]
 
 
 def _kept(ctx: RunContext[Any], messages: Sequence[Any], made: list[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeModelCallEvent
 
 from ..errors import OverflowedError
+from .mirror import parted
 from .sessions import RETRIES, Adapter, Conversation, Sessions, refusal_in
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class CompactingConversationManager(Adapter, ConversationManager):
             except OverflowedError as floor:
                 e.add_note(f"trimtab: {floor}")
                 raise e from floor
-        self._replace(agent, _back(made, apart))
+        self._replace(agent, parted(made, apart))
 
     def get_state(self) -> dict[str, Any]:
         """Return the state for the agent's session: the compacted head of the list, and the session's state."""
@@ -114,7 +115,7 @@ class CompactingConversationManager(Adapter, ConversationManager):
         messages, apart = _joined(agent.messages)
         conversation.learn_window(getattr(agent.model, "context_window_limit", None))
         fitted = await conversation.afit(messages, **_beside(agent))
-        self._replace(agent, _back(fitted.messages, apart))
+        self._replace(agent, parted(fitted.messages, apart))
 
     async def _after_call(self, event: Any) -> None:
         """Record the usage of an answer; after a refusal as too long, repeat the call with fewer messages."""
@@ -131,7 +132,7 @@ class CompactingConversationManager(Adapter, ConversationManager):
             except OverflowedError as floor:
                 event.exception.add_note(f"trimtab: {floor}")
                 return
-            self._replace(agent, _back(fitted.messages, apart))
+            self._replace(agent, parted(fitted.messages, apart))
             event.retry = True
 
     def _after_tool(self, event: Any) -> None:
@@ -183,11 +184,6 @@ def _joined(messages: Sequence[Any]) -> tuple[list[Any], dict[int, list[Any]]]:
         else:
             joined += run
     return joined, apart
-
-
-def _back(made: Sequence[Any], apart: Mapping[int, list[Any]]) -> list[Any]:
-    """Return messages with the agent's own in place of those that stood for several."""
-    return [each for message in made for each in apart.get(id(message), [message])]
 
 
 def _beside(agent: Any) -> Mapping[str, Any]:

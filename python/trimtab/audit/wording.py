@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .. import _core
+from ..summarize.text import gives_rule
 
 _NEGATES = r"(?:don'?t|do not|never|always)"
 
@@ -58,7 +58,7 @@ def binds(rule: str) -> bool:
     if bare.endswith("?"):
         bare = " ".join(_SENTENCES.split(bare)[:-1])
     told = _DESCRIBES.sub(" ", bare)
-    return told == rule or bool(_core.facts(([{"role": "user", "content": told}], ()), "")[0])
+    return told == rule or gives_rule(told)
 
 
 def unfenced(text: str) -> str:

@@ -79,7 +79,7 @@ def _within(costs: Costs, policy: Policy, need: Need) -> Plan:
     """Return the plan that keeps what the user says in front of OpenAI's compaction; without the oldest if need be."""
     plan = _sparing(costs, policy, need)
     most = need.target if policy.has_target and not policy.prunes_alone else need.room
-    if most is None or plan.tokens_after <= most or costs.ledger.provider == "anthropic" or not costs.said:
+    if most is None or plan.tokens_after <= most or not costs.said:
         return plan
     other = _sparing(costs.crowded(plan.tokens_after - most), policy, need)
     return other if other.edits and other.tokens_after < plan.tokens_after else plan

@@ -11,7 +11,7 @@ from .. import _core
 from ..messages.envelope import BRIEF_BELOW
 from .languages import HEADINGS, NAMES, is_both, language
 from .sections import from_json
-from .text import clean, words
+from .text import clean, gives_rule, words
 from .units import joined, units
 
 if TYPE_CHECKING:
@@ -208,24 +208,23 @@ def with_rules(
             added.append(rule)
     out: list[str] = []
     left = units(text)
+    removable = _removable(left)
     while added and count(longer := _inserted(joined(left), 0, titles, added)) > limit:
-        if (last := _last(left)) is None:
+        if (last := next(removable, None)) is None:
             added.pop()
         else:
             out.append(f"{clean(left.pop(last).text)} [in place of it: rules]")
     return (longer, added, out) if added else (text, [], [])
 
 
-def _last(left: list[Unit]) -> int | None:
-    """Return the position of the last unit with content that is no rule itself; None if there is no other unit."""
+def _removable(left: list[Unit]) -> Iterator[int]:
+    """Yield the positions of units with content that give no rule, the last first; never that of the only one."""
     found = [at for at, unit in enumerate(left) if unit.kind in {"bullet", "sentence", "code"}]
-    return next((at for at in reversed(found) if not _rules_in(left[at].text)), None) if len(found) > 1 else None
-
-
-def _rules_in(text: str) -> list[str]:
-    """Return the rules that a text of the user gives."""
-    rules: list[str] = _core.facts(([{"role": "user", "content": clean(text)}], ()), "")[0]
-    return rules
+    many = len(found)
+    for at in reversed(found):  # whoever takes it out moves none that comes after it here
+        if many > 1 and not gives_rule(clean(left[at].text)):
+            many -= 1
+            yield at
 
 
 def _facts_missing(text: str, facts: Facts, titles: tuple[str, ...]) -> Iterator[tuple[int, str]]:

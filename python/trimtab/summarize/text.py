@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from .. import _core
 from .._mask import mask
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ def clean(text: str, longest: int = 300) -> str:
         return text
     cut = text.rfind(" ", longest // 2, longest)
     return text[: cut if cut > 0 else longest] + "…"
+
+
+def gives_rule(text: str) -> bool:
+    """Return whether a text of the user gives a rule, by its words."""
+    return bool(_core.facts(([{"role": "user", "content": text}], ()), "")[0])
 
 
 def quote(text: str, known: Iterable[object] = (), longest: int = 200) -> str:

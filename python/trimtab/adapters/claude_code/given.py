@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 
+from .tail import of_user, queued
+
 TYPE_CHECKING = False  # `typing` takes long to import
 
 if TYPE_CHECKING:
@@ -56,13 +58,12 @@ def entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 def _of_queue(line: dict[str, Any]) -> dict[str, Any]:
     """Return what the user typed while Claude Code worked as a line of theirs, and any other line as it is."""
-    attachment = line.get("attachment")
-    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+    if (attachment := queued(line)) is None:
         return line
     origin = attachment.get("origin")
     is_typed = origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
     is_typed = is_typed and attachment.get("commandMode") != "task-notification" and not attachment.get("isMeta")
-    return {**line, "type": "user", "message": {"content": attachment.get("prompt")}} if is_typed else line
+    return of_user(line, attachment["prompt"]) if is_typed else line
 
 
 def _of_codex(line: Mapping[str, Any]) -> dict[str, Any]:

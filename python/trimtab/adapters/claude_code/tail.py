@@ -11,7 +11,7 @@ import json
 TYPE_CHECKING = False  # `typing` takes long to import
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from mmap import mmap
     from typing import Any
 
@@ -218,6 +218,18 @@ def _forwards(text: mmap) -> Iterator[dict[str, Any]]:
             yield entry
 
 
+def queued(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the attachment with a prompt that waited while Claude Code worked; None for any other line."""
+    attachment = line.get("attachment") if line.get("type") == "attachment" else None
+    is_one = isinstance(attachment, dict) and attachment.get("type") == "queued_command" and attachment.get("prompt")
+    return attachment if is_one else None
+
+
+def of_user(line: Mapping[str, Any], prompt: object) -> dict[str, Any]:
+    """Return a line as one of the user with a prompt."""
+    return {**line, "type": "user", "message": {"content": prompt}}
+
+
 def _parsed(line: bytes) -> dict[str, Any]:
     """Return the object of a line; an empty one for a line that cannot be read, as one that is half written.
 
@@ -229,10 +241,8 @@ def _parsed(line: bytes) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict):
         return {}
-    attachment = found.get("attachment") if found.get("type") == "attachment" else None
-    if isinstance(attachment, dict) and attachment.get("type") == "queued_command" and attachment.get("prompt"):
-        return found | {"type": "user", "message": {"content": attachment["prompt"]}}
-    return found
+    attachment = queued(found)
+    return found if attachment is None else of_user(found, attachment["prompt"])
 
 
 def _number(usage: object, name: str) -> int:

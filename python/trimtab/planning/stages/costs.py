@@ -164,14 +164,16 @@ class Costs:
         What the user says in front of OpenAI's item stays, but for ``crowding``: the item need not have it. It stands
         there in what ``responses.compact`` returns as the next prompt, and in what Codex sends.
         """
-        if self.ledger.provider == "anthropic":
-            return self.replaced
+        if not self.replaced:  # as in most lists, at each plan
+            return ()
         stays = {*self.said} - {*self.crowding}
         return tuple(message for message in self.replaced if message not in stays)
 
     @cached_property
     def said(self) -> tuple[int, ...]:
-        """The user's own messages among ``replaced``, of OpenAI: no answer to a call."""
+        """The user's own messages among ``replaced``, of OpenAI: no answer to a call. Anthropic reads none of them."""
+        if self.ledger.provider == "anthropic":
+            return ()
         is_said = (self.role == Role.USER) & self.begins_with_text[:-1]
         return tuple(message for message in self.replaced if is_said[message])
 

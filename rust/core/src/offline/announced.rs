@@ -116,7 +116,9 @@ pub fn settle(lines: &mut Vec<Line>, later: &[Line], spoken: &[&Part]) {
         }
         let rest = without_steps(&line.text).filter(|_| Some(line.at) != next);
         let says_little = rest.as_ref().is_some_and(|rest| rest.len() < LEAST);
-        line.text = rest.unwrap_or(std::mem::take(&mut line.text));
+        if let Some(rest) = rest {
+            line.text = rest;
+        }
         let is_settled = (announces(&line.text) && (Some(line.at) != next || READY.is_match(&line.text)))
             || (line.at < answered && ASKS.is_match(&line.text));
         !is_settled && !says_little

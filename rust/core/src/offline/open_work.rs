@@ -91,8 +91,8 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
 
 /// Sentences of the assistant about open work.
 ///
-/// Excludes answered questions, what somebody waited for when more was said after it, sentences that the tail repeats, and old ones: three requests ago at the end of a turn, one
-/// request ago within a turn.
+/// Excludes answered questions, what somebody waited for when more was said after it, sentences that the tail repeats, and old
+/// ones: three requests ago at the end of a turn, one request ago within a turn.
 fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let tail: Vec<Set<String>> = after
         .iter()

@@ -118,9 +118,7 @@ impl Part {
             format!("{} {path}", if changes { "change" } else { &self.name })
         })
     }
-}
 
-impl Part {
     /// The targets of the commands that a call joins by `&&`: where it went well, each of them did. Up to one that changes the
     /// folder.
     pub fn chain(&self) -> Vec<String> {
@@ -240,13 +238,13 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
             text.push_str(" in ");
             text.push_str(folder);
         }
-        let failed = result.is_some_and(Part::failed);
+        let (failed, chain) = (result.is_some_and(Part::failed), part.chain());
         let ending = match result {
             Some(result) => with_output(result, script),
             None => "no result".to_owned(),
         };
         if let Some(result) = result.filter(|result| !result.shows_failure() && !result.is_pruned()) {
-            for key in part.chain().iter().map(String::as_str).chain([part.target()]) {
+            for key in chain.iter().map(String::as_str).chain([part.target()]) {
                 endings.well(key, result.at, result.is_ok());
             }
         }
@@ -258,7 +256,7 @@ pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<L
         let run = runs.entry(key, || Run::new(&text, part.target(), part.at));
         run.times += 1;
         (run.at, run.ending, run.failed) = (part.at, ending, failed);
-        run.chain = if result.is_some_and(Part::is_ok) { part.chain() } else { Vec::new() };
+        run.chain = if result.is_some_and(Part::is_ok) { chain } else { Vec::new() };
         run.text = text;
     }
     let told = told_once(&runs).into_iter().filter(|run| !run.text.is_empty());
