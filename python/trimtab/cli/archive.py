@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from .._home import archive_url
 from .._repr import one_line
+from ..archive.names import is_unnamed
 from ..errors import ArchiveError, SessionError
 from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, archive_option, session_option
@@ -96,8 +97,6 @@ def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 def _overview(sessions: list[Overview], totals: Totals, place: str) -> Iterator[str]:
     """Yield two lines a session: what to type, when and how much; then the file, the model and the first request."""
-    from ..archive.names import is_unnamed
-
     short = short_refs(each.ref for each in sessions)
     width = width_of(sys.stdout) or WIDTH
     for each in sessions:
@@ -139,8 +138,6 @@ def _history_of(archive: SqlArchive, ref: str) -> list[ArchivedCompaction]:
 
 def _removed(ref: str, originals: list[Original], about: list[ArchivedCompaction], place: str) -> Iterator[str]:
     """Yield the compaction, its summary, the messages that it removed or changed, and how to get all back."""
-    from ..archive.names import is_unnamed
-
     yield from map(_describe, about)
     for each in about:
         if each.summary:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Error
 from ..models.model import Model
+from ..validity.repair import run_steps
 from .input import FileAnswer, load, run_files
 from .options import add_file
 from .preview import Preview
@@ -147,7 +148,6 @@ def _ours(cm: Compactor, found: Transcript, one: Boundary, target: int) -> tuple
     """Compact the prompt from before a compaction to as many tokens; return these, what was kept, and the reason."""
     from ..audit.kept import Kept
     from ..audit.standing import Texts
-    from ..validity.repair import run_steps
 
     wanted = [*one.kept.there, *one.kept.lost]
     try:

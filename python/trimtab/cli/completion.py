@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass, field
 from shlex import quote
 
+from . import parser
 from .options import FILE_OPTIONS
 
 DESCRIPTION = "Print a script that completes commands in a shell."
@@ -44,8 +45,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
-    from . import parser
-
     print("\n".join(SHELLS[options.shell](_commands(parser(), "", ""))))  # a program: COLUMNS must not wrap it
     return 0
 

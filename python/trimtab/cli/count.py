@@ -6,6 +6,10 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..counting.counter import scan
+from ..formats import sums
+from ..ledger.columns import by_kind
+from ..templates.rendered import what_renders
 from .input import FileAnswer, large, load, run_files, warn_skipped, where_of
 from .options import add_file
 from .output import print_note
@@ -96,9 +100,7 @@ def _notes(found: Transcript) -> Iterator[str]:
 
 
 def _scan(found: Transcript, counter: Counter) -> Summed:
-    from ..counting.counter import scan
     from ..counting.whole import framed
-    from ..templates.rendered import what_renders
 
     with Progress("counting"):
         ledger = scan(found.messages, counter, found.provider)
@@ -111,17 +113,12 @@ def _scan(found: Transcript, counter: Counter) -> Summed:
 
 def summed(ledger: Ledger) -> Summed:
     """Return the messages' shape, their number and their tokens by kind."""
-    from ..ledger.columns import by_kind
-
     messages, framing, tokens = ledger.sums()
     return ledger.provider, messages, by_kind(tokens, framing)
 
 
 def _stream(text: Large, counter: Counter, where: str) -> Summed:
     """Return the same of a list that is read in chunks, without repairs."""
-    from ..formats import sums
-    from ..ledger.columns import by_kind
-
     with Progress("counting", text.size) as progress:
         found = sums(progress.track(text.chunks), counter=counter, provider=text.provider)
     warn_skipped(found.skipped, found.lost, where)

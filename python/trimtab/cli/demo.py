@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..formats import EXAMPLE
 from .files import write
 from .output import print_line
 
@@ -39,8 +40,6 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         FileExistsError: another file of such a name is there; it stays as it is.
     """
-    from ..formats import EXAMPLE
-
     folder, text = Path(options.folder), EXAMPLE.read_bytes()
     file, compacted = folder / EXAMPLE.name.replace("example", "session"), folder / "compacted.jsonl"
     folder.mkdir(parents=True, exist_ok=True)

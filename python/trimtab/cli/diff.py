@@ -9,6 +9,8 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
+from ..archive.names import given_name
+from .files import existing
 from .options import add_archive, add_json, add_session
 from .originals import fate, full_ref, who, words
 from .output import print_answer
@@ -41,8 +43,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Load the originals and the plan, and print each message with what became of it."""
     from ..archive import open_archive
-    from ..archive.names import given_name
-    from .files import existing
 
     session = None if options.any_session else given_name(options.session)
     with Progress("comparing"), cast("SqlArchive", open_archive(existing(options.archive))) as archive:

@@ -14,6 +14,7 @@ from .._home import archive_url
 from ..archive.sql.codec import encode
 from ..archive.sqlite import DIALECT, SqliteArchive
 from ..archive.values import Stored
+from ..counting.counter import scan
 from ..errors import ArchiveError
 from ..models.model import Model
 from .files import archive_path
@@ -119,7 +120,6 @@ class Previewed:
 
 def preview(options: argparse.Namespace, found: Transcript, **settings: Any) -> Previewed:
     """Compact a session with the offline summarizer, or with that of ``settings``, and return its plan."""
-    from ..counting.counter import scan
     from ..ledger.contents import Contents
     from ..planning.changes import changes, stays
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from .. import __version__, _core, formats
+from .._home import archive_url
 from ..archive.names import given_name
 from ..counting.counter import scan
 from ..messages.types import Transcript
@@ -91,7 +92,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _url(options: argparse.Namespace) -> str:
-    from .._home import archive_url
 
     return archive_url(options.archive)
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from .._repr import printable
+from ..counting.counter import Counter
 from ..counting.truncate import CATEGORIES, truncate_stream
 from .files import check_output, chunks
 from .options import add_json, tokens
@@ -34,8 +35,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read all input, then write the shortened text."""
-    from ..counting.counter import Counter
-
     limits = {"tokens": options.tokens, "lines": options.lines, "chars": options.chars}
     counter = Counter.for_model(options.model) if options.model else None
     more = "" if options.file == "-" else f"see {options.file}"

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from ..validity.repair import repair
+from ..validity.validate import notes, validate
 from .files import check_output
 from .input import FileAnswer, load, run_files, warn_repaired
 from .options import add_file
@@ -63,16 +65,12 @@ def _answer(options: argparse.Namespace) -> FileAnswer:
 
 def _notes(options: argparse.Namespace, transcript: Transcript) -> Iterator[str]:
     """Yield the lines about what is let through because nobody knows whether the provider refuses it."""
-    from ..validity.validate import notes
-
     for note in notes(transcript.messages, provider=transcript.provider, **_request(options)):
         yield f"note: {note.path} {note.code}: {note.message}\n  fix: {note.fix}"
 
 
 def _validate(options: argparse.Namespace) -> tuple[Transcript, Sequence[Problem]]:
     """Return a session, and the problems for which its provider would refuse it."""
-    from ..validity.validate import validate
-
     transcript = load(options, repair_lists=False)
     with Progress("validating"):
         return transcript, validate(transcript.messages, provider=transcript.provider, **_request(options))
@@ -84,9 +82,6 @@ def _request(options: argparse.Namespace) -> RequestOptions:
 
 def _repair(options: argparse.Namespace) -> int:
     """Print the repaired messages."""
-    from ..validity.repair import repair
-    from ..validity.validate import validate
-
     check_output(options, options.file)
     transcript = load(options, repair_lists=False)
     with Progress("repairing"):

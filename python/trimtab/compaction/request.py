@@ -13,8 +13,15 @@ from ..archive.redact import redact_message
 from ..errors import PlanError
 from ..messages.envelope import KeptSpan, kept_block
 from ..messages.objects import InputMessages
+from ..planning.decide import decide, of_span, saved, tokens_after
 from ..planning.edits import Mend
+from ..planning.give_back import give_back
+from ..planning.given_plan import check_plan
+from ..planning.pictures import added, without_excess
+from ..planning.request_bytes import bytes_after
+from ..planning.stages.costs import Costs, pruned_calls
 from ..validity.validate import reject
+from .apply import put
 from .kept_spans import located
 
 if TYPE_CHECKING:
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from ..messages.types import Message
     from ..planning.plan import Need, Plan
     from ..planning.policy import Policy
-    from ..planning.stages.costs import Costs
     from ..validity.validate import Problem
     from .kept_spans import At
     from .settings import Settings
@@ -163,8 +169,6 @@ class CompactionRequest:
             PlanError: names the edit and the row or message.
         """
         if self.plan is not None:
-            from ..planning.given_plan import check_plan  # noqa: PLC0415 - numpy comes with the first plan
-
             check_plan(self.plan, self.costs(self.plan.target), parity=self.policy.parity)
 
     def check_new(self, plan: Plan) -> None:
@@ -174,8 +178,6 @@ class CompactionRequest:
             MessageError: names the class and the field.
         """
         if plan.zone() is not None:
-            from .apply import put  # noqa: PLC0415 - numpy comes with the first plan
-
             self.inputs.write(put(".", self.policy.place, self.ledger.provider, None)[:1])
 
     @cached_property
@@ -231,9 +233,6 @@ class CompactionRequest:
         """
         if self.plan is not None or self.policy.stages or not self.policy.keep.fill_target or self.policy.parity:
             return None
-        from ..planning.decide import saved  # noqa: PLC0415
-        from ..planning.give_back import give_back  # noqa: PLC0415 - numpy comes with the first plan
-        from ..planning.request_bytes import bytes_after  # noqa: PLC0415
 
         costs = self.costs(plan.target)
         found = give_back(costs, plan, plan.target - after)
@@ -252,8 +251,6 @@ class CompactionRequest:
         Raises:
             PlanError: the ends part a call from its result, or an earlier result stands in for the beginning.
         """
-        from ..planning.decide import of_span  # noqa: PLC0415 - numpy comes with the first plan
-
         if self.resumed is not None:
             msg = "an earlier result stands in for the beginning of these messages: give the list that was returned"
             raise PlanError(msg)
@@ -274,9 +271,6 @@ class CompactionRequest:
         if self.policy.parity:
             return plan
         plan = self._mending(plan)
-        from ..planning.decide import saved  # noqa: PLC0415
-        from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
-        from ..planning.request_bytes import bytes_after  # noqa: PLC0415
 
         settings = self.settings
         messages = self.inputs if self.resumed is None else self.resumed
@@ -310,8 +304,6 @@ class CompactionRequest:
 
     def _decide(self, *, urgent: bool, less: int = 0, weighs: bool = False) -> Plan:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay; ``weighs`` bytes too."""
-        from ..planning.decide import decide  # noqa: PLC0415 - numpy comes with the first plan
-
         need = replace(
             self.need,
             target=max(self.need.target - less, 1),
@@ -328,7 +320,6 @@ class CompactionRequest:
         return self._costs[target]
 
     def _costs_for(self, target: int) -> Costs:
-        from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
 
         costs = Costs(
             self.ledger,
@@ -350,16 +341,11 @@ class CompactionRequest:
     @cached_property
     def calls(self) -> dict[int, int]:
         """The tokens of each call with long arguments after these are pruned, by row; none if the policy keeps them."""
-        from ..planning.stages.costs import pruned_calls  # noqa: PLC0415 - loaded with the first plan
-
         chars = self.policy.prune.argument_chars if self.policy.prune else None
         messages = self.inputs if self.resumed is None else self.resumed
         return {} if chars is None else pruned_calls(messages, self.ledger, self.settings.counter, chars)
 
     def tokens_after(self, plan: Plan) -> int:
         """Return the tokens after a plan for these messages, by the counter of this request."""
-        from ..planning.decide import tokens_after  # noqa: PLC0415 - numpy comes with the first plan
-        from ..planning.pictures import added  # noqa: PLC0415
-
         after = tokens_after(self.costs(plan.target), plan.edits)
         return after + added(plan.edits, self.messages, self.ledger, self.settings.counter)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..counting.counter import count
 from ..messages.usage import is_proven, is_tokens
 from ..models.ids import ModelId
 from ..models.model import Model
@@ -173,7 +174,6 @@ def _believed(built: Builder) -> int:
     def counted(charged: Charged) -> int:
         if charged.prompt > WINDOWS[-1]:
             return 0
-        from ..counting.counter import count  # noqa: PLC0415 - for a charge that stands alone
 
         return count(built.messages[: charged.before], model=built.model or "")
 

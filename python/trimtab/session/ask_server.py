@@ -10,7 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._log import log
+from ..compaction.flow import stored_view
+from ..compaction.on_server import archived
 from ..messages.objects import plain
+from ..server.translate import Work, asked
+from ..server.ways import Market, cheapest, ways
+from ..summarize.writers.anthropic import Anthropic
+from ..summarize.writers.openai import OpenAI
 from .on_server import compaction_in
 
 if TYPE_CHECKING:
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
     from ..compaction.view import View
     from ..ledger.columns import Ledger
     from ..server.call import ServerCall
-    from ..server.translate import Work
     from ..server.ways import WayCost
     from .call import Call, Size, When
     from .memory import Memory
@@ -73,9 +78,6 @@ def _ask(
     memory: Memory, call: Call, size: Size, request: CompactionRequest, *, sends: bool
 ) -> Flow[tuple[ServerCall | None, str]]:
     """Return what asks the server; or None, and why it is not asked, empty where nothing can leave."""
-    from ..compaction.on_server import archived  # noqa: PLC0415 - numpy comes with the first plan
-    from ..server.translate import asked  # noqa: PLC0415
-
     server, plan = memory.server, request.decide()
     if not plan.edits:
         return None, NOTHING
@@ -117,7 +119,6 @@ def _chosen(memory: Memory, work: Work, request: CompactionRequest) -> Work | st
     """Return the work in the way that costs least, where the policy leaves that open; or why it is done here."""
     if memory.policy.server != "auto":
         return work
-    from ..server.ways import cheapest  # noqa: PLC0415 - for those who leave the choice
 
     best = cheapest(costs_of(memory, work, request))
     if best is None:
@@ -127,8 +128,6 @@ def _chosen(memory: Memory, work: Work, request: CompactionRequest) -> Work | st
 
 def _work(memory: Memory, call: Call, size: Size, request: CompactionRequest) -> Work:
     """Return what a compaction asks of the server."""
-    from ..server.translate import Work  # noqa: PLC0415 - numpy comes with the first plan
-
     server, plan = memory.server, request.decide()
     return Work(
         plan,
@@ -148,10 +147,6 @@ def _work(memory: Memory, call: Call, size: Size, request: CompactionRequest) ->
 
 def costs_of(memory: Memory, work: Work, request: CompactionRequest) -> tuple[WayCost, ...]:
     """Return what each way to carry out a compaction costs."""
-    from ..server.ways import Market, ways  # noqa: PLC0415 - for those who ask
-    from ..summarize.writers.anthropic import Anthropic  # noqa: PLC0415
-    from ..summarize.writers.openai import OpenAI  # noqa: PLC0415
-
     settings, writer = memory.settings, memory.settings.writer
     usual = Anthropic if settings.model.provider == "anthropic" else OpenAI  # where no summarizer is chosen
     author = str(getattr(writer, "model", None) or getattr(writer, "cheap", usual.cheap))
@@ -183,7 +178,6 @@ def explained(memory: Memory, call: Call | None) -> Iterator[str]:
 
 
 def _stored(request: CompactionRequest, view: View) -> str | None:
-    from ..compaction.flow import stored_view  # noqa: PLC0415 - a compaction has loaded it
 
     return stored_view(request, view)
 

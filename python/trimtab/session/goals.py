@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._log import details, log, outline
 from ..compaction.effects import Long
 from ..errors import CountError, MessageError
+from ..planning.plan import Plan
 from .memory import Verified
 from .provider_count import request_of
 
@@ -171,8 +172,6 @@ def too_many_bytes(size: Size, messages: int, reason: str) -> MessageError:
 
 def without_excess(memory: Memory, call: ReadCall) -> CompactionRequest:
     """Return the request that removes the pictures and lone surrogates that the provider does not take, no more."""
-    from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
-
     ledger, policy = call.ledger, replace(memory.policy, summarize=None, order=())
     total = ledger.total
     about = (len(ledger), ledger.digest, ledger.provider, policy.name)

@@ -10,12 +10,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._log import log
+from ..compaction.effects import Store
+from ..compaction.flow import own_ref
+from ..compaction.on_server import Archived
+from ..compaction.rows import without_thinking
 from ..errors import MessageError
 from ..events import FellBack, ServerCompacted
 from ..ledger.columns import Role
 from ..messages.objects import plain
 from ..messages.types import text_of
 from ..messages.usage import Usage, usage_in
+from ..planning.plan import Plan
+from ..server.answer import is_compacted, server_answer
+from ..server.refusal import refused, refuses_thinking, status_of
+from ..validity.parameters import CLEAR_THINKING
 from .on_server import compaction_in
 
 MISSES = 2
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..compaction.effects import Flow
-    from ..compaction.on_server import Archived
     from ..compaction.request import CompactionRequest
     from ..compaction.view import View
     from ..messages.types import Message
@@ -42,8 +49,6 @@ def recorded(memory: Memory, value: object) -> Flow[None]:
         ArchiveError: the compaction cannot be recorded.
         ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
     """
-    from ..server.answer import is_compacted, server_answer  # noqa: PLC0415 - for answers alone
-
     answer, usage = server_answer(value), usage_in(value)
     if answer is not None:
         yield from answered(memory, answer)
@@ -60,9 +65,6 @@ def recorded(memory: Memory, value: object) -> Flow[None]:
 
 def unserved(memory: Memory, error: object) -> Flow[bool]:
     """Return whether an error refuses what the last request asked of the server; then it is asked no more."""
-    from ..server.refusal import refused, refuses_thinking, status_of  # noqa: PLC0415 - loaded with the first refused call
-    from ..validity.parameters import CLEAR_THINKING  # noqa: PLC0415
-
     server, words = memory.server, refused(error)
     if server.sent is not None and server.sent.is_pass and not words and status_of(error) in {400, 404, 405, 422, 501}:
         words = " ".join(str(error).split())[:200]
@@ -189,7 +191,6 @@ def _restored(
     made = [*placed, *(messages[place] for place in kept), *messages[cut:]]
     if not kept or not memory.settings.strips:
         return made
-    from ..compaction.rows import without_thinking  # noqa: PLC0415 - numpy comes with the first plan
 
     return without_thinking(made, memory.scan(made), len(placed))
 
@@ -238,11 +239,6 @@ def put_back(memory: Memory, begun: Call, call: ReadCall) -> Flow[ReadCall]:
 
 def _archived_anyhow(memory: Memory, request: CompactionRequest) -> Flow[Archived]:
     """Store the originals of a list that the server has compacted already: no hook is asked."""
-    from ..compaction.effects import Store  # noqa: PLC0415 - a compaction has loaded it
-    from ..compaction.flow import own_ref  # noqa: PLC0415
-    from ..compaction.on_server import Archived  # noqa: PLC0415
-    from ..planning.plan import Plan  # noqa: PLC0415
-
     request = request.archivable()
     total, ledger = request.ledger.total, request.ledger
     about = (len(ledger), ledger.digest, ledger.provider, memory.policy.name)

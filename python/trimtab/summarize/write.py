@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import threading
 import time
 from contextlib import closing, contextmanager
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -159,8 +161,6 @@ def write_all(
     Raises:
         AwaitableError: the summarizer is asynchronous.
     """
-    import threading  # noqa: PLC0415 - few zones are summarized in parts
-
     slots, interrupted = threading.Semaphore(at_once), threading.Event()
     sessions = [] if sessions is None else sessions
 
@@ -225,9 +225,7 @@ async def _within(task: asyncio.Task[T], seconds: float | None) -> T:
 
 def on_thread(work: Callable[[], object]) -> Future[Outcome]:
     """Run ``work`` on a daemon thread: a call that never returns keeps no process alive."""
-    import threading  # noqa: PLC0415 - a few ms, paid only for a summary
     from concurrent.futures import Future  # noqa: PLC0415
-    from contextvars import copy_context  # noqa: PLC0415
 
     future: Future[Outcome] = Future()
     future.set_running_or_notify_cancel()

@@ -14,6 +14,7 @@ from ...errors import PlanError
 from ...formats import read
 from ...ledger.columns import Kind, Role, by_kind
 from ...messages.types import Transcript
+from ...validity.repair import repair
 from ...validity.validate import validate
 
 if TYPE_CHECKING:
@@ -145,8 +146,6 @@ def _smaller(done: Compaction[Any]) -> dict[str, Any]:
 
 def repaired(found: Transcript, model: str | Model | None, *, in_flight: bool) -> dict[str, Any]:
     """Return a session as its provider accepts it, with the changes."""
-    from ...validity.repair import repair  # noqa: PLC0415 - for this verb alone
-
     of = model or found.model
     done = repair(found.messages, provider=found.provider, model=of, in_flight=in_flight)
     changes = [{"index": one.index, "code": one.code, "id": one.id} for one in [*found.repaired, *done.changes]]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ... import _core
+from ...counting.counter import Counter
 from ...formats import FORMATS
 from .inputs import files_in, parts_of, units_of
 from .job import JobFolder
@@ -140,8 +141,6 @@ def _check(verb: str, model: str | None, options: dict[str, Any]) -> None:
         if options.keys() - {"in_flight"}:
             raise TypeError(f"{verb} takes no {', '.join(sorted(options.keys() - {'in_flight'}))}")
         if model:
-            from ...counting.counter import Counter  # noqa: PLC0415 - where a model is named
-
             Counter.for_model(model)
         return
     from ..arrow import said  # noqa: PLC0415 - what counts and compacts, for these verbs alone

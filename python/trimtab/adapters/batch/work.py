@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ... import _core
 from ...counting.counter import Counter, scan
 from ...formats import CORE_LOGS, AgentLog
+from ...formats._records import Records
 from ...models.model import Model
 from ...validity.validate import Rules, rules_of
 from ..arrow import said
@@ -191,8 +192,6 @@ def _rules(model: str | None, in_flight: bool) -> Rules:  # noqa: FBT001 - cache
 def _first_place(row: InputRow) -> dict[str, int | None]:
     """Return the first place of a row's text that cannot be read; the row's own where its text has none."""
     if isinstance(row.value, bytes):
-        from ...formats._records import Records  # noqa: PLC0415 - for a row that is bad
-
         records = Records(BytesIO(row.value))
         for _ in records:
             pass

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 
+from ... import _core
 from .store import (
     alone_in,
     copy_session,
@@ -142,7 +143,6 @@ class _Shortened:
     def _text(self, text: str) -> str:
         if len(text.encode(errors="surrogatepass")) <= self._limit:  # a token has a byte or more
             return text
-        from ... import _core  # the vocabulary takes 10 ms
 
         counter = _core.Counter("claude-new")
         if not counter.exceeds(text, self._limit):
