@@ -105,6 +105,11 @@ def test_load_rejects_a_file_that_is_no_configuration(tmp_path: Path, name: str,
         config.load(tmp_path / "none.toml", environ={})
 
 
+def test_load_of_a_session_names_what_reads_one(tmp_path: Path) -> None:
+    with pytest.raises(config.ConfigError, match=r"trimtab\.read reads a session"):
+        config.load(tmp_path / "session.jsonl", environ={})
+
+
 @pytest.mark.shows("R2.54")
 @pytest.mark.parametrize("scenario", sorted(config.SCENARIOS))
 def test_every_recommended_setting_is_valid(scenario: str) -> None:

@@ -28,7 +28,8 @@ def read_sections(path: Path) -> dict[str, Any]:
             raise config_error("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
         parse, failure = yaml.safe_load, yaml.YAMLError
     elif path.suffix != ".toml":
-        raise config_error(f"a file's name must end in .toml, .yaml or .yml, got {path.name!r}")
+        told = " (trimtab.read reads a session)" * path.suffix.startswith(".json")
+        raise config_error(f"a file's name must end in .toml, .yaml or .yml, got {path.name!r}{told}")
     try:
         found = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
