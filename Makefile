@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel wheels reproducible release-check try-wheels test-musl check-crates check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check fields record nightly lint-bare slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel wheels reproducible release-check try-wheels test-musl check-crates check-workflows demo test test-rust test-python test-portable test-v128 test-aarch64 lint docs site browser conformance adapters adapters-few bench-adapters data data-check worth fields record nightly lint-bare slow full proof reliability memory memory-python fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -154,6 +154,9 @@ fields: .venv/fields ## what each sender puts into its usage, and what is read o
 
 data data-check: .venv/tables # write the catalog of models anew; compare its windows with a second public table
 	@PYTHONPATH=python $(BIN)/python tools/models.py .venv/tables/litellm-*.whl .venv/tables/genai_prices-*.whl $(if $(filter data-check,$@),--check)
+
+worth: .venv/dev ## learn the summarizer's weights anew from tools/worth, and print their card; ARGS=--check only compares
+	@PYTHONPATH=tests:tests/conformance $(BIN)/python tools/learn_worth.py $(ARGS)
 
 .venv/open: .venv/dev requirements/open.txt
 	rm -rf $@

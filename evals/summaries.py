@@ -10,6 +10,7 @@ sent; N% is the target in tokens. Kept is what stands in it word by word, case, 
   characters; whole, or in five parts with a compaction behind each. Old values left: changed facts whose old value
   stands there. Over the budget: sessions with a list that is too long. Only where the kit is installed.
 - short chats: what must be known, by weight, of chats of about 590 tokens with small talk (evals/_chats.py).
+- written chats: the same of chats of about 740 tokens in evals/written/; generated anew: by a second generator.
 - long chats: 15 constraints in chats of up to 20,000 tokens of what sessions say, five rounds; top, middle: where the
   constraint stands; bare: in the middle, without "remember".
 - example, planted, recorded: the package's example session, generated sessions (evals/_planted.py), and the Claude Code
@@ -46,6 +47,7 @@ import _form
 import _kit
 import _planted
 import _said
+import _written
 import chats
 from _goals import Measure, Share, floors, verdict, write_floors
 from _rounds import MODEL, Kept
@@ -63,21 +65,24 @@ RECORDED = HERE.parents[1] / "shared" / "data" / "transcripts"
 BEGIN, END = "<!-- the figures: make eval-summaries ARGS=--docs -->", "<!-- end of the figures -->"
 SHORT = {1: (50, 70, 90), 3: (45, 65, 88)}
 ROUNDS = {1: "one round", 3: "three rounds"}
+SHOWN = ("kit", "short", "written", "recorded", "long chats of recorded")
 SMALL, LARGE, TYPED = 8_000, 30_000, 4
+FEW = 8  # of a file of written chats with --quick: two of each kind
 
 
-def short_chats(seeds: range) -> Iterator[Measure]:
+def short_chats(label: str, made: list[_chats.Chat]) -> Iterator[Measure]:
     """The weight of what is kept of short chats with small talk."""
-    made = [_chats.chat(seed) for seed in seeds]
     for rounds, goals in SHORT.items():
         for share, goal in zip(chats.SHARES, goals, strict=True):
-            kept = weight = 0.0
-            for one in made:
-                cost = trimtab.count(one.messages, model=chats.MODEL, provider="openai_chat")
-                text = chats.text_of(chats.compacted(one.messages, int(cost * share), rounds))
-                kept += sum(fact.weight * fact.kept(text) for fact in one.facts)
-                weight += sum(fact.weight for fact in one.facts)
-            yield Measure(f"short chats, {share:.0%}, {ROUNDS[rounds]}", 100 * kept / weight, len(made), goal)
+            kept = chats.kept(made, share, rounds)
+            yield Measure(f"{label}, {share:.0%}, {ROUNDS[rounds]}", kept.percent(), len(made), goal)
+
+
+def written_chats(*, quick: bool) -> Iterator[Measure]:
+    """The weight of what is kept of the written chats, by group."""
+    for group, names in _written.GROUPS.items():
+        made = [one for name in names for one in _written.chats(name)[: FEW if quick else None]]
+        yield from short_chats(f"written chats, {group}", made)
 
 
 def long_chats(sessions: list[list[Any]], label: str, shares: tuple[float, ...], number: int) -> Iterator[Measure]:
@@ -120,7 +125,8 @@ def measures(folder: Path, *, quick: bool) -> Iterator[Measure]:
         yield from _kit.measures(range(1, 3 if quick else 17), (0.3,) if quick else _kit.SHARES)
     else:
         print("kit: not measured, compaction-conformance-kit is not installed")
-    yield from short_chats(range(1, 13 if quick else 41))
+    yield from short_chats("short chats", [_chats.chat(seed) for seed in range(1, 13 if quick else 41)])
+    yield from written_chats(quick=quick)
     session = [(list(trimtab.read(EXAMPLE).messages), "anthropic")]
     yield from session_measures(session, "example", all_large=True)
     planted = [(_planted.session(seed), "anthropic") for seed in range(3 if quick else 12)]
@@ -141,7 +147,7 @@ def table(found: list[Measure]) -> str:
     """The figures as Markdown: a row a measure, with its shares of the tokens."""
     rows: dict[str, list[str]] = {}
     for one in found:
-        if one.name.startswith(("kit", "short", "recorded", "long chats of recorded")) and "over the" not in one.name:
+        if one.name.startswith(SHOWN) and "over the" not in one.name:
             share = re.search(r", (\d+)%", one.name)
             name = one.name.replace(share[0], "") if share else one.name
             goal = f"at most {one.goal:g}" if one.at_most else f"{one.goal:g}"

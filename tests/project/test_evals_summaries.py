@@ -44,6 +44,9 @@ def test_no_measure_is_worse_than_its_floor(evals, monkeypatch, capsys) -> None:
     assert any(line.startswith("trimtab ") and line.endswith(", quick") for line in lines)
     measured = [line for line in lines if line.endswith(", met") or ", missed: goal not reached, floor" in line]
     assert len(measured) > 50
+    for group, number in (("English", 24), ("other languages", 16), ("generated anew", 8)):
+        begin = f"written chats, {group}, 15%, one round: "
+        assert [f" of {number}, goal 50," in line for line in lines if line.startswith(begin)] == [True], group
     assert "recorded: not measured, left out by --quick" in lines
 
 
@@ -55,6 +58,65 @@ def test_the_gate_fails_where_only_the_newest_messages_are_kept(evals, monkeypat
     out = capsys.readouterr().out
     for name in ("one round, rules", "open tasks", "answers to questions", "project rules", "lost by the worst of"):
         assert any("missed" in line and f"planted, 30%, {name}" in line for line in out.splitlines()), name
+
+
+def test_written_chats_miss_each_goal_where_only_the_newest_messages_are_kept(evals, monkeypatch) -> None:
+    chats = evals("chats")
+    monkeypatch.setattr(chats, "compacted", lambda messages, target, _: chats.newest(messages, target))
+    found = list(evals("summaries").written_chats(quick=True))
+    assert len(found) == 18
+    assert [one.name for one in found if one.reaches(one.goal)] == []
+
+
+@pytest.mark.parametrize("name", ["english-1", "english-2", "english-3", "generated", "languages-1", "languages-2"])
+def test_a_written_chat_alternates_and_each_of_its_words_stands_in_a_users_message(evals, name: str) -> None:
+    chats, kinds = evals("_written").chats(name), evals("_chats").KINDS
+    text = (EVALS / "written" / f"{name}.json").read_text(encoding="utf-8")
+    assert len(text.splitlines()) == len(chats) + 2  # one a line, so that a diff is readable
+    assert [one.kind for one in chats] == [*kinds] * (len(chats) // len(kinds))
+    for number, one in enumerate(chats):
+        assert [said["role"] for said in one.messages] == [*["user", "assistant"] * (len(one.messages) // 2), "user"]
+        said = [message["content"].lower() for message in one.messages if message["role"] == "user"]
+        assert one.facts, number
+        for fact in one.facts:
+            assert fact.words, number
+            assert fact.weight in {1, 2, 3}, number
+            assert one.kind == "replaced" or not fact.old, number
+            assert [word for word in fact.words + fact.old if not any(word in text for text in said)] == [], number
+
+
+def test_each_file_of_written_chats_is_in_a_group(evals) -> None:
+    written = evals("_written")
+    assert sorted(written.NAMES) == sorted(path.stem for path in (EVALS / "written").iterdir())
+
+
+def test_what_is_kept_of_chats_is_the_weight_of_the_facts_whose_words_all_stand_there(evals) -> None:
+    chats, Chat, Fact = evals("chats"), evals("_chats").Chat, evals("_chats").Fact  # noqa: N806
+    texts = ["Paint the fence RED, says Ada.", "Will do.", "And the gate?"]
+    messages = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(texts)]
+    one = Chat("named", messages, [Fact(("red", "ada"), 3.0), Fact(("gate",), 1.0)])
+    assert chats.kept([one, one], 1.0, 1).percent() == 100
+    newest = chats.kept([one], 0.5, 0)
+    assert (newest.percent(), newest.percent("named"), newest.percent("rule"), newest.over) == (25, 25, 0, 0)
+
+
+def test_the_written_chats_are_shown_by_file(evals, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["chats.py", "--written", "--seeds", "24-25"])
+    evals("chats").main()
+    heads = [line.split(" tokens, ") for line in capsys.readouterr().out.splitlines() if " chats of " in line]
+    numbers = {head[1].split(";")[0]: int(head[0].split()[0]) for head in heads}
+    assert numbers == dict.fromkeys(evals("_written").NAMES, 1) | {"generated": 2}
+
+
+def test_the_table_of_the_docs_has_a_row_for_each_group_of_written_chats(evals) -> None:
+    measure = evals("_goals").Measure
+    found = [measure("written chats, English, 15%, one round", 40, 72, 50)]
+    found += [
+        measure("written chats, English, 25%, one round", 97.2, 72, 70),
+        measure("example, open tasks", 100, 6, 100),
+    ]
+    rows = evals("summaries").table(found).splitlines()[2:]
+    assert rows == ["| written chats, English, one round | 15 %: 40 (50); 25 %: 97 (70) |"]
 
 
 def test_a_folder_without_sessions_is_said(evals, tmp_path) -> None:

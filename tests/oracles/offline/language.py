@@ -38,8 +38,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = (("ko", "가", "힣"), ("ja", "ぁ", "ヿ"), ("zh", "一", "鿿"), ("ru", "\u0410", "\u044f"))
 
 
-def language(text: str) -> str:
-    """The language of a text: by its script, or by the short words of some languages; English where neither tells."""
+def language(text: str, earlier: str = "") -> str:
+    """The language of a text, by its script or its short words; that of the earlier summary where neither tells."""
     text = text[:_READ]
     letters = [c for c in text if c.isalpha()]
     of = Counter(map(_script, letters))
@@ -55,7 +55,15 @@ def language(text: str) -> str:
     found = {name: sum(words[word] for word in known) for name, known in _LANGUAGES.items()}
     best = max(found, key=found.__getitem__)
     is_told = found[best] >= _LEAST and len(_LANGUAGES[best] & set(words)) >= _LEAST_DIFFERENT
-    return best if is_told and 2 * found[best] > 3 * found["en"] else "en"
+    if is_told and 2 * found[best] > 3 * found["en"]:
+        return best
+    return "en" if found["en"] >= _LEAST else _of_headings(earlier)
+
+
+def _of_headings(summary: str) -> str:
+    """The language of a summary's first heading; English where it has none."""
+    title = next((line[3:].strip() for line in summary.split("\n") if line.startswith("## ")), "")
+    return next((name for name, titles in TITLES.items() if title in titles.split("|")), "en")
 
 
 def _script(c: str) -> str:

@@ -11,6 +11,7 @@ from oracles.offline.parts import HOSTED
 from .announced import waits
 from .said import small_talk
 from .text import Line, clean, sentences, split, without_code
+from .worth import left_of_worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +55,10 @@ def _last(last: Part, parts: Sequence[Part]) -> Iterator[Line]:
             yield Line("Open items", f"not answered yet: {ending[0]}", 1.6, last.at)
         return
     told = [one for one in ending if len(one) > 20 and not one.endswith(":") and not all(map(small_talk, split(one)))]
+    chats = not any(part.kind == "call" for part in parts)
     for number, one in enumerate(told[-1:] + told[:2]):
-        yield Line("Open items", LAST + one, 1.2 - 0.2 * number, last.at, number)
+        rank = (1.2 - 0.2 * number) * (left_of_worth(one) if chats else 1.0)
+        yield Line("Open items", LAST + one, rank, last.at, number)
 
 
 def _left(spoken: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:

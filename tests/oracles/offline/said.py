@@ -81,7 +81,8 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
 def rank_of(one: str, does: worth.Said, number: int, more: float, newest: float = 0.0) -> float:
     """Worth of a token of the user's paragraph with a number in its message; a rule far behind is one too."""
     fades = 32 if does.rule else 16 if does.limit else 8
-    rank = (0.3 * bool(worth.MUST.search(one)) + more + worth.worth(does)) * fades / (fades + number) + newest
+    more = (0.3 * bool(worth.MUST.search(one)) + more) * (0.1 + 0.9 * worth.sure(does.evidence))
+    rank = (more + worth.worth(does)) * fades / (fades + number) + newest
     fragment = number and (len(one) < 20 or one.endswith(":") or is_code(one))
     return rank * (0.4 if fragment or worth.LOGGED.search(one) else 1.0)
 
@@ -257,6 +258,7 @@ def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterat
     ahead = any(part.kind in {"assistant", "call"} for part in after)
     following = [*(part.kind for part in parts[1:]), "user"][: len(parts)]
     seen: set[str] = set()
+    chats = not any(part.kind == "call" for part in parts)
     for part, behind in zip(parts, following, strict=True):
         if part.kind != "assistant":
             continue
@@ -273,5 +275,6 @@ def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterat
             rank = 0.25 + 0.25 * marks + 0.3 * part.at / size + 0.25 * final
             filler = bool(_FILLER.match(one))
             rank = max(rank - 0.3 * filler, 0.02) * 12 / (12 + number)
+            rank *= worth.left_of_worth(one) if chats else 1.0
             trust = 1.0 if marks or not (filler or (steps and item)) else 0.05 if ahead and part.at == last else 0.4
             yield Line("Decisions", one, rank, part.at, number, trust)

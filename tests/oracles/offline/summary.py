@@ -22,7 +22,7 @@ from .runs import EDITS, WRITES, commands, told_apart, with_hidden
 from .said import answers, decisions, project, requests
 from .terms import Term, Terms, quoted
 from .text import Line, Section, clean, is_code, sentences, split, without_code
-from .worth import LEANS, by_length, said, without_kind
+from .worth import by_length, stands_alone, without_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +80,7 @@ def offline(ask: Ask, /) -> str:
     listed = _from_terms(terms, known, before, size, names)
     candidates = [*told, *(one for one in listed if one.section != "Identifiers" or one.text not in gone)]
     users = "".join(f"{part.text}\n" for part in whole if part.kind == "user")
-    tongue = language(users + (ask.previous or ""))
+    tongue = language(users + (ask.previous or ""), ask.previous or "")
     text = fitted(candidates, ask.max_tokens, ask.count, tongue) or _tally(known, ask)
     return text or (_number(ask, wordless=not candidates) if ask.messages else "")
 
@@ -183,8 +183,7 @@ def _from_lines(lines: Iterable[Line], terms: Terms, size: int, ask: Ask) -> Ite
         yield Candidate(line.section, "", text, rank, at, held)
         if users and ask.max_tokens < IN_PARTS and len(told := split(text)) > 1:
             for one in told:
-                does = said(one)
-                if not LEANS.search(one) and (does.rule or does.back or does.choice or does.anchors):
+                if stands_alone(one):
                     yield Candidate(line.section, "", one, 0.8 * rank, at, frozenset(terms.of(one)), part=True)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
+from . import learned
 from .limits import limited
 
 MUST = re.compile(
@@ -203,6 +205,7 @@ class Said:
         scope: whether it speaks of the listener, the speaker, or of all times.
         narrates: whether it begins with what somebody is doing.
         stands: whether it says where the work stands.
+        known: evidence that it has to be known.
     """
 
     rule: bool
@@ -220,11 +223,17 @@ class Said:
     stands: bool = False
     limit: bool = False
     plainly_back: bool = False
+    known: float = 0.0
 
     @property
     def binds(self) -> bool:
         """Whether it is a rule or a limit."""
         return self.rule or self.limit
+
+    @property
+    def evidence(self) -> float:
+        """Evidence beyond that of what is as often chatter; a rule may look like it, and its word is believed."""
+        return (max(self.known, 0.0) if self.rule else self.known) - EVEN
 
     @property
     def anchors(self) -> int:
@@ -234,6 +243,25 @@ class Said:
 
 def said(text: str) -> Said:
     """What a clean line does and names."""
+    one = _said(text)
+    return replace(one, known=learned.known(text, [*learned.form(text), *_marks(one)]))
+
+
+def marked(text: str) -> list[int]:
+    """The places of all marks of a text."""
+    return [*learned.form(text), *_marks(_said(text))]
+
+
+def _marks(one: Said) -> list[int]:
+    """The places of the marks of what a statement does and names."""
+    does = ("rule", "choice", "back", "question", "asks", "scope", "narrates", "stands", "tells")
+    names = [name for name in does if getattr(one, name)]
+    names.append(f"anchors{one.anchors}")
+    names += ["label"] * bool(one.label) + ["talk"] * (one.talk > 0) + ["aside"] * (one.talk >= 0.7)
+    return learned.marks(names)
+
+
+def _said(text: str) -> Said:
     rule = (
         len(RULE.findall(text)) > len(TELLS.findall(text))
         or WHERE.search(text)
@@ -320,16 +348,45 @@ def without_kind(text: str) -> str:
     return text.partition(": ")[2] if label and label[1].lower() in KINDS else text
 
 
+EVEN, CHATTER, LEAST = 0.5, -1.0, 0.02
+"""Evidence at which a statement has half of what was learned of it; below which it is chatter; worth of chatter."""
+
+
 def is_aside(text: str) -> bool:
     """Whether a sentence may be left out of its paragraph: it only chats."""
-    if _talk(text) < 0.7:
-        return False
     one = said(text)
-    return not (one.rule or one.back or one.choice or one.anchors)
+    if one.rule or one.back or one.choice:
+        return False
+    return one.known < CHATTER or (one.talk >= 0.7 and one.known < EVEN and one.anchors == 0)
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a sentence is worth keeping without the rest of its paragraph."""
+    one = said(text)
+    tells = one.rule or one.back or one.choice or one.anchors > 0
+    return not LEANS.search(text) and one.known > 0 and (tells or one.known > 1)
 
 
 def worth(one: Said) -> float:
-    """Worth of a token of a statement by itself."""
+    """Worth of a token of a statement by itself: what was learned, and what it does by its words."""
+    share = sure(one.evidence)
+    told = 2 * share * (1 + 0.4 * max(one.evidence, 0.0))
+    bound = one.binds * (0.5 + 0.5 * share)
+    return max(0.55 * (told + bound + _does(one) * (0.3 + 0.7 * share)), LEAST)
+
+
+def left_of_worth(text: str) -> float:
+    """What of the worth of a sentence of the assistant is left: chatter has a tenth."""
+    return 0.1 + 0.9 * sure(learned.known(text, learned.form(text)))
+
+
+def sure(evidence: float) -> float:
+    """Evidence as a share between 0 and 1, and a half at 0."""
+    return 0.5 * (1 + evidence / sqrt(1 + evidence * evidence))
+
+
+def _does(one: Said) -> float:
+    """What a statement is worth by its words."""
     rank = 0.8 + 1.8 * one.rule + 0.9 * one.limit
     rank = rank + 0.4 * bool(one.label) + 0.25 * one.anchors + 0.5 * one.choice + 0.9 * one.back
     rank += 0.3 * one.tells + 0.4 * one.asks + 0.5 * (one.rule and one.scope)

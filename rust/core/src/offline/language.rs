@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use trimtab_tokens::is_letter;
 
-use super::pattern::head;
+use super::pattern::{head, strip};
 use super::words::{Map, Set, plain_words};
 
 /// The language of a summary's headings, as a row of the titles.
@@ -43,8 +43,9 @@ const LEAST: usize = 4;
 const LEAST_DIFFERENT: usize = 3;
 
 impl Language {
-    /// The language of a text: by its script, or by the short words of some languages; English where neither tells.
-    pub fn of(text: &str) -> Self {
+    /// The language of a text: by its script, or by the short words of some languages; that of the earlier summary's
+    /// headings where neither tells.
+    pub fn of(text: &str, earlier: &str) -> Self {
         static KNOWN: LazyLock<[Set<&str>; 5]> = LazyLock::new(|| WORDS.map(|words| words.split(' ').collect()));
         let text = head(text, READ);
         let (mut letters, mut korean, mut kana, mut han, mut cyrillic) = (0, 0, 0, 0, 0);
@@ -82,7 +83,18 @@ impl Language {
         // The first of equals, as everywhere.
         let best = (0..found.len()).rev().max_by_key(|at| found[*at]).unwrap_or_default();
         let is_told = found[best] >= LEAST && seen[best].len() >= LEAST_DIFFERENT;
-        if is_told && 2 * found[best] > 3 * found[0] { Self(best) } else { Self(0) }
+        match is_told && 2 * found[best] > 3 * found[0] {
+            true => Self(best),
+            false if found[0] < LEAST => Self::of_headings(earlier),
+            false => Self(0),
+        }
+    }
+
+    /// The language of a summary's first heading; English where it has none.
+    fn of_headings(summary: &str) -> Self {
+        let title = summary.split('\n').find_map(|line| line.strip_prefix("## ")).map(strip);
+        let named = |titles: &&str| title.is_some_and(|title| titles.split('|').any(|one| one == title));
+        Self(TITLES.iter().position(|titles| named(&titles)).unwrap_or_default())
     }
 
     /// The heading of a section, by its place.
@@ -118,8 +130,10 @@ mod tests {
             ("main ブランチには触らないでください。", 7),
             ("main 브랜치는 절대 수정하지 마세요.", 8),
         ] {
-            assert_eq!(Language::of(text), Language(language), "{text}");
+            assert_eq!(Language::of(text, ""), Language(language), "{text}");
         }
+        assert_eq!(Language::of("Weiter.", "## Regeln\n\n- Nie auf main."), Language(3));
+        assert_eq!(Language::of("You know that this is not it, and so on.", "## Regeln\n- x"), Language(0));
         assert_eq!((Language(3).title(0), place_of("Projektregeln"), place_of("x")), ("Regeln", Some(1), None));
     }
 }

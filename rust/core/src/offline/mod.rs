@@ -17,6 +17,7 @@ mod files;
 mod hidden;
 mod kept_spans;
 mod language;
+mod learned;
 mod limits;
 mod line;
 mod looks;

@@ -6,11 +6,12 @@ use super::announced::waits;
 use super::arguments::Value;
 use super::line::{Line, Section, float};
 use super::ordered::Ordered;
-use super::part::{HOSTED, Kind, Part};
+use super::part::{HOSTED, Kind, Part, is_chat};
 use super::pattern::pattern;
 use super::statements::is_small_talk;
 use super::text::{clean, sentences, split, without_code};
 use super::words::{Map, Set, plain_words};
+use super::worth::left_of_worth;
 
 /// Prefix of the assistant's last words.
 pub const LAST: &str = "last said: ";
@@ -82,8 +83,10 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
     let long: Vec<&String> =
         ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':') && says(one)).collect();
     let lines = long.last().into_iter().chain(long.iter().take(2)).enumerate();
+    let chats = is_chat(parts);
     let line = |(number, one): (usize, &&String)| {
-        let rank = 1.2 - 0.2 * float(number);
+        let left = if chats { left_of_worth(one) } else { 1.0 };
+        let rank = (1.2 - 0.2 * float(number)) * left;
         Line::new(Section::OpenItems, format!("{LAST}{one}"), rank, last.at, number)
     };
     lines.map(line).collect()

@@ -90,3 +90,8 @@ impl Part {
         matches!(self.kind, Kind::Assistant | Kind::Call)
     }
 }
+
+/// Whether nobody works in these parts: there is no call.
+pub fn is_chat(parts: &[&Part]) -> bool {
+    !parts.iter().any(|part| part.kind == Kind::Call)
+}

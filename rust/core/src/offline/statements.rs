@@ -7,11 +7,11 @@ use trimtab_tokens::cancel::poll_now;
 use super::announced::{LEAST, announces};
 use super::limits::is_output;
 use super::line::{Line, Section, float, one_if};
-use super::part::{Kind, Part};
+use super::part::{Kind, Part, is_chat};
 use super::pattern::{head, is_space, length, pattern, tail};
 use super::text::{bare, clean, is_code, sentences, split, unwrapped, without_code};
 use super::words::{Map, Set, stretches};
-use super::worth::{LOGGED, MUST, Said, is_aside};
+use super::worth::{LOGGED, MUST, Said, is_aside, left_of_worth};
 
 pattern!(
     DECIDED =
@@ -134,7 +134,8 @@ pub fn rank_of(one: &str, does: &Said, number: usize, more: f64, newest: f64) ->
     } else {
         8.0
     };
-    let rank = (0.3 * one_if(MUST.is_match(one)) + more + does.worth()) * fades / (fades + float(number)) + newest;
+    let more = (0.3 * one_if(MUST.is_match(one)) + more) * (0.1 + 0.9 * does.sure());
+    let rank = (more + does.worth()) * fades / (fades + float(number)) + newest;
     let fragment = || number > 0 && (length(one) < 20 || one.ends_with(':') || is_code(one));
     rank * if fragment() || LOGGED.is_match(one) { 0.4 } else { 1.0 }
 }
@@ -353,6 +354,7 @@ pub fn project_rank(does: &Said) -> f64 {
 pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().filter(|part| part.kind == Kind::Assistant).map(|part| part.at).max().unwrap_or(-1);
     let ahead = after.iter().any(|part| part.is_assistants());
+    let chats = is_chat(parts);
     let (mut seen, mut found) = (Set::default(), Vec::new());
     for (place, part) in parts.iter().enumerate().filter(|(_, part)| part.kind == Kind::Assistant) {
         poll_now();
@@ -374,7 +376,8 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
                 + 0.3 * float(part.at) / float(size)
                 + 0.25 * one_if(ends);
             let behind = float(number);
-            let rank = (rank - 0.3 * one_if(filler)).max(0.02) * 12.0 / (12.0 + behind);
+            let left = if chats { left_of_worth(&one) } else { 1.0 };
+            let rank = (rank - 0.3 * one_if(filler)).max(0.02) * 12.0 / (12.0 + behind) * left;
             let mut line = Line::new(Section::Decisions, one, rank, part.at, number);
             if marks == 0 && (filler || (steps && is_item)) {
                 line.trust = if ahead && part.at == last { 0.05 } else { 0.4 };

@@ -112,7 +112,7 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
         words.push('\n');
     }
     words.push_str(head(&zone.previous, READ));
-    let language = Language::of(&words);
+    let language = Language::of(&words, &zone.previous);
     let text = fitted(candidates, limit, count, language)?;
     let text = if text.is_empty() { tally(&known, limit, count)? } else { text };
     if text.is_empty() && zone.size > 0 { number_of(size, is_wordless, limit, count) } else { Ok(text) }

@@ -3,9 +3,11 @@
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
+use super::learned::{WIDE, learned};
 use super::limits::limited;
 use super::numbers::{float, one_if};
 use super::pattern::{head, pattern};
+use super::text::is_decimal;
 use super::words::{Set, plain_words, stretches};
 use crate::seeded::Seeded;
 
@@ -186,6 +188,12 @@ const ENDS: [char; 16] = ['.', ',', ';', ':', '!', '?', '(', ')', '[', ']', '{',
 /// Characters of a statement whose token is worth half of the most.
 const HALF: f64 = 40.0;
 
+/// Evidence at which a statement has half of what was learned of it: chatter is more frequent than what has to be known.
+const EVEN: f64 = 0.5;
+/// Evidence below which a sentence is chatter.
+const CHATTER: f64 = -1.0;
+/// Worth of a token of chatter.
+const LEAST: f64 = 0.02;
 /// What a limit adds to the worth of a statement, of which a word of a rule adds twice as much.
 const LIMIT: f64 = 0.9;
 
@@ -233,7 +241,17 @@ pub struct Said {
     pub values: Vec<(Sort, u64)>,
     /// How much of it is small talk.
     talk: f64,
+    /// Evidence that it has to be known; above 0 it is more like what has to be than like chatter.
+    known: f64,
 }
+
+/// Marks of what a statement does.
+const DOING: [&str; 9] = ["rule", "choice", "back", "question", "asks", "scope", "narrates", "stands", "tells"];
+/// Marks of the number of its words: up to 2, 4, 7, 12, 20, or more.
+const SIZES: [(&str, usize); 6] =
+    [("size0", 2), ("size1", 4), ("size2", 7), ("size3", 12), ("size4", 20), ("size5", usize::MAX)];
+const DIGITS: [&str; 4] = ["digits0", "digits1", "digits2", "digits3"];
+const ANCHORS: [&str; 4] = ["anchors0", "anchors1", "anchors2", "anchors3"];
 
 impl Said {
     /// What a clean line does and names.
@@ -265,7 +283,31 @@ impl Said {
             ..Self::default()
         };
         one.read(rest);
+        one.known = learned(text, form(text).chain(one.marks()));
         one
+    }
+
+    /// The marks of what it does and names.
+    fn marks(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let does = [
+            self.rule,
+            self.choice,
+            self.back,
+            self.question,
+            self.asks,
+            self.scope,
+            self.narrates,
+            self.stands,
+            self.tells,
+        ];
+        let does = DOING.into_iter().zip(does).filter_map(|(name, so)| so.then_some(name));
+        let rest = [
+            Some(ANCHORS[self.anchors()]),
+            (!self.label.is_empty()).then_some("label"),
+            (self.talk > 0.0).then_some("talk"),
+            (self.talk >= 0.7).then_some("aside"),
+        ];
+        does.chain(rest.into_iter().flatten())
     }
 
     /// Reads the words and the values.
@@ -326,8 +368,28 @@ impl Said {
         words
     }
 
-    /// Worth of a token of the statement by itself.
+    /// Worth of a token of the statement by itself: what was learned, and what it does by its words.
     pub fn worth(&self) -> f64 {
+        let evidence = self.evidence();
+        let sure = sure(evidence);
+        let told = 2.0 * sure * (1.0 + 0.4 * evidence.max(0.0));
+        let bound = one_if(self.binds()) * (0.5 + 0.5 * sure);
+        (0.55 * (told + bound + self.does() * (0.3 + 0.7 * sure))).max(LEAST)
+    }
+
+    /// How sure it is that it has to be known, between 0 and 1.
+    pub fn sure(&self) -> f64 {
+        sure(self.evidence())
+    }
+
+    /// Evidence beyond that of what is as often chatter. A rule may look like it, "my manager must not know": its word is
+    /// believed.
+    fn evidence(&self) -> f64 {
+        if self.rule { self.known.max(0.0) - EVEN } else { self.known - EVEN }
+    }
+
+    /// What it is worth by its words.
+    fn does(&self) -> f64 {
         let mut rank = 0.8
             + 1.8 * one_if(self.rule)
             + LIMIT * one_if(self.limit)
@@ -348,6 +410,32 @@ impl Said {
     }
 }
 
+/// The marks of how a text is written.
+fn form(text: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let wide = text.chars().filter(|c| *c >= WIDE).count();
+    let words = stretches(text, |_| false).count() + wide / 2;
+    let numbers = text.split(|c| !is_decimal(c)).filter(|one| !one.is_empty()).count();
+    let size = SIZES.iter().find(|(_, most)| words <= *most).map(|(name, _)| *name);
+    let end = match text.chars().next_back() {
+        Some('?' | '？') => Some("end?"),
+        Some('!' | '！') => Some("end!"),
+        Some('.' | '。') => Some("end."),
+        Some(':' | '：') => Some("end:"),
+        _ => None,
+    };
+    [Some("bias"), size, end, Some(DIGITS[numbers.min(3)])].into_iter().flatten()
+}
+
+/// What of the worth of a sentence of the assistant is left: chatter has a tenth.
+pub fn left_of_worth(text: &str) -> f64 {
+    0.1 + 0.9 * sure(learned(text, form(text)))
+}
+
+/// Evidence as a share between 0 and 1, and a half at 0. The root is the same on every machine, an exponential is not.
+fn sure(evidence: f64) -> f64 {
+    0.5 * (1.0 + evidence / (1.0 + evidence * evidence).sqrt())
+}
+
 /// How much of its worth a token of a statement has: of two facts, the shorter one leaves more room.
 pub fn by_length(length: usize) -> f64 {
     2.0 * HALF / (HALF + float(length))
@@ -360,12 +448,18 @@ pub fn shared_worth(shared: usize) -> f64 {
 
 /// Whether a sentence may be left out of its paragraph: it only chats.
 pub fn is_aside(text: &str) -> bool {
-    talk(text) >= 0.7 && !Said::of(text).tells_something()
+    let one = Said::of(text);
+    let chats = || one.known < CHATTER || (one.talk >= 0.7 && one.known < EVEN && one.anchors() == 0);
+    !one.rule && !one.back && !one.choice && chats()
 }
 
 /// Whether a sentence is worth keeping without the rest of its paragraph.
 pub fn stands_alone(text: &str) -> bool {
-    !LEANS.is_match(text) && Said::of(text).tells_something()
+    if LEANS.is_match(text) {
+        return false;
+    }
+    let one = Said::of(text);
+    one.known > 0.0 && (one.tells_something() || one.known > 1.0)
 }
 
 /// A statement without a label that only says of what kind it is.

@@ -1,0 +1,32 @@
+"""Chats that were written down one by one, and those of a second generator, for ``eval-chats`` and ``eval-summaries``.
+
+``written/`` has a file a set of chats: a JSON list with a chat a line, of the kinds of ``_chats.py``. ``words`` are
+pieces of the user's own text, ``old`` those of a decision that was replaced. Each run of four chats has each kind once.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from _chats import Chat, Fact
+
+FOLDER = Path(__file__).resolve().parent / "written"
+GROUPS = {
+    "English": ("english-1", "english-2", "english-3"),
+    "other languages": ("languages-1", "languages-2"),
+    "generated anew": ("generated",),
+}
+NAMES = tuple(name for names in GROUPS.values() for name in names)
+
+
+def chats(name: str) -> list[Chat]:
+    """The chats of a file, in its order."""
+    found = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return [Chat(one["kind"], one["messages"], [_fact(fact) for fact in one["facts"]]) for one in found]
+
+
+def _fact(found: dict[str, Any]) -> Fact:
+    words, old = (tuple(word.lower() for word in found.get(key, ())) for key in ("words", "old"))
+    return Fact(words, float(found["weight"]), old)

@@ -1,0 +1,91 @@
+//! Whether whoever goes on has to know a sentence of the user, by a linear model over its words and pieces of words.
+//!
+//! `make worth` learns the weights from the sentences in `tools/worth/`, whose README says what they are.
+
+use super::numbers::float;
+use super::pattern::is_word;
+use super::text::is_decimal;
+
+/// Number of the weights.
+const SIZE: usize = 1 << 16;
+/// The weights, a signed byte each.
+static WEIGHTS: &[u8; SIZE] = include_bytes!("learned.bin");
+/// The weight that stands for one.
+const UNIT: f64 = 16.0;
+/// What a mark of a sentence counts, of which its pieces together count the root of their number.
+const MARK: f64 = 0.5;
+/// The first character of the scripts whose words have no blanks between, or endings for what stands between them.
+pub const WIDE: char = '\u{2E80}';
+/// Characters of the pieces of a word, its ends included, and of those of a wide one.
+const PIECES: [std::ops::RangeInclusive<usize>; 2] = [3..=5, 1..=3];
+
+/// Evidence that a sentence has to be known: the logarithm of its odds, if half of all sentences had to be.
+///
+/// `marks` are what is known of it beside its words.
+pub fn learned<'m>(text: &str, marks: impl Iterator<Item = &'m str>) -> f64 {
+    let mut pieces = Sum::default();
+    let small: String = text.to_lowercase().chars().map(|c| if is_decimal(c) { '0' } else { c }).collect();
+    let mut before = None;
+    for (number, word) in small.split(|c| !is_word(c)).filter(|one| !one.is_empty()).enumerate() {
+        if word.contains(|c| c >= WIDE) {
+            pieces.add_pieces(word.chars(), PIECES[1].clone());
+            before = None;
+            continue;
+        }
+        pieces.add(hash('w', [word]));
+        if number == 0 {
+            pieces.add(hash('f', [word]));
+        }
+        if let Some(before) = before {
+            pieces.add(hash('b', [before, " ", word]));
+        }
+        before = Some(word);
+        pieces.add_pieces(std::iter::once('<').chain(word.chars()).chain(['>']), PIECES[0].clone());
+    }
+    let mut marked = Sum::default();
+    marks.for_each(|mark| marked.add(hash('d', [mark])));
+    (float(pieces.sum) / float(pieces.number.max(1)).sqrt() + MARK * float(marked.sum)) / UNIT
+}
+
+/// The weights of what was added, together.
+#[derive(Default)]
+struct Sum {
+    sum: i64,
+    number: i64,
+}
+
+impl Sum {
+    fn add(&mut self, hash: u32) {
+        let place = (hash ^ (hash >> 16)) as usize % SIZE;
+        self.sum += i64::from(WEIGHTS[place].cast_signed());
+        self.number += 1;
+    }
+
+    /// Adds the pieces of a word of so many characters.
+    fn add_pieces(&mut self, word: impl Iterator<Item = char> + Clone, sizes: std::ops::RangeInclusive<usize>) {
+        let mut from = word;
+        loop {
+            let mut state = hash('c', []);
+            let mut size = 0;
+            for c in from.clone().take(*sizes.end()) {
+                state = with(state, c.encode_utf8(&mut [0; 4]));
+                size += 1;
+                if sizes.contains(&size) {
+                    self.add(state);
+                }
+            }
+            if from.next().is_none() {
+                break;
+            }
+        }
+    }
+}
+
+/// The FNV-1a hash of a kind and texts.
+fn hash<const N: usize>(kind: char, texts: [&str; N]) -> u32 {
+    texts.into_iter().fold(with(0x811C_9DC5, kind.encode_utf8(&mut [0; 4])), with)
+}
+
+fn with(state: u32, text: &str) -> u32 {
+    text.bytes().fold(state, |state, byte| (state ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
