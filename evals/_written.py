@@ -1,4 +1,4 @@
-"""Chats that were written down one by one, and those of a second generator, for ``eval-chats`` and ``eval-summaries``.
+"""Chats that were written down one by one, and those of two further generators, for ``eval-chats`` and ``eval-summaries``.
 
 ``written/`` has a file a set of chats: a JSON list with a chat a line, of the kinds of ``_chats.py``. ``words`` are
 pieces of the user's own text, ``old`` those of a decision that was replaced. Each run of four chats has each kind once.
@@ -17,7 +17,11 @@ GROUPS = {
     "English": ("english-1", "english-2", "english-3"),
     "other languages": ("languages-1", "languages-2"),
     "generated anew": ("generated",),
+    "new, English": ("english-4",),
+    "new, other languages": ("languages-3",),
+    "new, generated": ("generated-2",),
 }
+"""The files of each group; the new ones were written after the weights and the ranking were done."""
 NAMES = tuple(name for names in GROUPS.values() for name in names)
 
 

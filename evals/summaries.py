@@ -10,7 +10,8 @@ sent; N% is the target in tokens. Kept is what stands in it word by word, case, 
   characters; whole, or in five parts with a compaction behind each. Old values left: changed facts whose old value
   stands there. Over the budget: sessions with a list that is too long. Only where the kit is installed.
 - short chats: what must be known, by weight, of chats of about 590 tokens with small talk (evals/_chats.py).
-- written chats: the same of chats of about 740 tokens in evals/written/; generated anew: by a second generator.
+- written chats: the same of chats of about 740 tokens in evals/written/; generated anew: by a second generator; new:
+  written after the ranking was done.
 - long chats: 15 constraints in chats of up to 20,000 tokens of what sessions say, five rounds; top, middle: where the
   constraint stands; bare: in the middle, without "remember".
 - example, planted, recorded: the package's example session, generated sessions (evals/_planted.py), and the Claude Code

@@ -354,6 +354,8 @@ EVEN, CHATTER, LEAST = 0.5, -1.0, 0.02
 
 def is_aside(text: str) -> bool:
     """Whether a sentence may be left out of its paragraph: it only chats."""
+    if _talk(text) < 0.7 and learned.known(text, learned.form(text)) >= CHATTER:
+        return False
     one = said(text)
     if one.rule or one.back or one.choice:
         return False

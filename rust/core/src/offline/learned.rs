@@ -24,8 +24,8 @@ const PIECES: [std::ops::RangeInclusive<usize>; 2] = [3..=5, 1..=3];
 /// `marks` are what is known of it beside its words.
 pub fn learned<'m>(text: &str, marks: impl Iterator<Item = &'m str>) -> f64 {
     let mut pieces = Sum::default();
-    let small: String = text.to_lowercase().chars().map(|c| if is_decimal(c) { '0' } else { c }).collect();
-    let mut before = None;
+    let small = lowered(text);
+    let (mut before, mut whole) = (None, Vec::new());
     for (number, word) in small.split(|c| !is_word(c)).filter(|one| !one.is_empty()).enumerate() {
         if word.contains(|c| c >= WIDE) {
             pieces.add_pieces(word.chars(), PIECES[1].clone());
@@ -40,11 +40,24 @@ pub fn learned<'m>(text: &str, marks: impl Iterator<Item = &'m str>) -> f64 {
             pieces.add(hash('b', [before, " ", word]));
         }
         before = Some(word);
-        pieces.add_pieces(std::iter::once('<').chain(word.chars()).chain(['>']), PIECES[0].clone());
+        if word.is_ascii() {
+            pieces.add_ascii(word.as_bytes(), &mut whole);
+        } else {
+            pieces.add_pieces(std::iter::once('<').chain(word.chars()).chain(['>']), PIECES[0].clone());
+        }
     }
     let mut marked = Sum::default();
     marks.for_each(|mark| marked.add(hash('d', [mark])));
     (float(pieces.sum) / float(pieces.number.max(1)).sqrt() + MARK * float(marked.sum)) / UNIT
+}
+
+/// A text in lower case, with a zero for each digit.
+fn lowered(text: &str) -> String {
+    if text.is_ascii() {
+        let lower = |byte: u8| if byte.is_ascii_digit() { '0' } else { char::from(byte.to_ascii_lowercase()) };
+        return text.bytes().map(lower).collect();
+    }
+    text.to_lowercase().chars().map(|c| if is_decimal(c) { '0' } else { c }).collect()
 }
 
 /// The weights of what was added, together.
@@ -59,6 +72,25 @@ impl Sum {
         let place = (hash ^ (hash >> 16)) as usize % SIZE;
         self.sum += i64::from(WEIGHTS[place].cast_signed());
         self.number += 1;
+    }
+
+    /// Adds the pieces of a word of ASCII, which most are, by its bytes; `whole` is room for it with its ends.
+    fn add_ascii(&mut self, word: &[u8], whole: &mut Vec<u8>) {
+        whole.clear();
+        whole.push(b'<');
+        whole.extend_from_slice(word);
+        whole.push(b'>');
+        let (start, [sizes, _]) = (hash('c', []), &PIECES);
+        for from in 0..whole.len() {
+            let piece = whole[from..].iter().take(*sizes.end());
+            let mut state = start;
+            for (at, byte) in piece.enumerate() {
+                state = with_byte(state, *byte);
+                if at + 1 >= *sizes.start() {
+                    self.add(state);
+                }
+            }
+        }
     }
 
     /// Adds the pieces of a word of so many characters.
@@ -87,5 +119,9 @@ fn hash<const N: usize>(kind: char, texts: [&str; N]) -> u32 {
 }
 
 fn with(state: u32, text: &str) -> u32 {
-    text.bytes().fold(state, |state, byte| (state ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    text.bytes().fold(state, with_byte)
+}
+
+fn with_byte(state: u32, byte: u8) -> u32 {
+    (state ^ u32::from(byte)).wrapping_mul(0x0100_0193)
 }

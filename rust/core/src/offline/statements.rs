@@ -273,6 +273,9 @@ pub fn is_opened(line: &str) -> bool {
 /// A paragraph without sentences of small talk, and without asides unless it has nothing else.
 fn telling(piece: &[String]) -> String {
     let kept: Vec<&str> = piece.iter().flat_map(|one| split(one)).filter(|one| !is_small_talk(one)).collect();
+    if kept.len() < 2 {
+        return joined(&kept);
+    }
     let told: Vec<&str> = kept.iter().filter(|one| !is_aside(one)).copied().collect();
     joined(if told.is_empty() { &kept } else { &told })
 }

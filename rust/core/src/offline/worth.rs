@@ -448,6 +448,9 @@ pub fn shared_worth(shared: usize) -> f64 {
 
 /// Whether a sentence may be left out of its paragraph: it only chats.
 pub fn is_aside(text: &str) -> bool {
+    if talk(text) < 0.7 && learned(text, form(text)) >= CHATTER {
+        return false; // as most are, found without what it does
+    }
     let one = Said::of(text);
     let chats = || one.known < CHATTER || (one.talk >= 0.7 && one.known < EVEN && one.anchors() == 0);
     !one.rule && !one.back && !one.choice && chats()
