@@ -349,7 +349,7 @@ def test_the_rules_of_a_summary_of_trimtabs_own_count_in_the_next_round() -> Non
 @pytest.mark.shared
 def test_an_item_that_an_earlier_compaction_lost_is_not_lost_again(shared: Path) -> None:
     folder = shared / "data" / "transcripts" / "claude-code" / "entireio+cli"
-    name = "2026-01-28-0276a600-2f22-4d2b-844c-3feb9c5aa108.jsonl"
+    name = "2026-01-08-0442a060-edc3-4307-bddb-11a2951fd1a1.jsonl"
     first, second = boundaries(read(folder / name, whole=True))
     gone = {*first.kept.lost}
     assert gone
