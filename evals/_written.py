@@ -1,4 +1,4 @@
-"""Chats that were written down one by one, and those of two further generators, for ``eval-chats`` and ``eval-summaries``.
+"""Chats that were written down one by one, and those of further generators, for ``eval-chats`` and ``eval-summaries``.
 
 ``written/`` has a file a set of chats: a JSON list with a chat a line, of the kinds of ``_chats.py``. ``words`` are
 pieces of the user's own text, ``old`` those of a decision that was replaced. Each run of four chats has each kind once.
@@ -22,6 +22,7 @@ GROUPS = {
     "new, generated": ("generated-2",),
 }
 """The files of each group; the new ones were written after the weights and the ranking were done."""
+JOINED = 8  # chats in a row
 NAMES = tuple(name for names in GROUPS.values() for name in names)
 
 
@@ -29,6 +30,17 @@ def chats(name: str) -> list[Chat]:
     """The chats of a file, in its order."""
     found = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return [Chat(one["kind"], one["messages"], [_fact(fact) for fact in one["facts"]]) for one in found]
+
+
+def in_a_row(made: list[Chat]) -> list[Chat]:
+    """Long chats, each of eight short ones; the last request of all but the last of them is left out."""
+    out = []
+    for start in range(0, len(made) - JOINED + 1, JOINED):
+        some = made[start : start + JOINED]
+        messages = [message for one in some[:-1] for message in one.messages[:-1]]
+        facts = [fact for one in some for fact in one.facts]
+        out.append(Chat("in a row", [*messages, *some[-1].messages], facts))
+    return out
 
 
 def _fact(found: dict[str, Any]) -> Fact:

@@ -11,7 +11,7 @@ sent; N% is the target in tokens. Kept is what stands in it word by word, case, 
   stands there. Over the budget: sessions with a list that is too long. Only where the kit is installed.
 - short chats: what must be known, by weight, of chats of about 590 tokens with small talk (evals/_chats.py).
 - written chats: the same of chats of about 740 tokens in evals/written/; generated anew: by a second generator; new:
-  written after the ranking was done.
+  written after the ranking was done; in a row: eight of them, about 6,000 tokens.
 - long chats: 15 constraints in chats of up to 20,000 tokens of what sessions say, five rounds; top, middle: where the
   constraint stands; bare: in the middle, without "remember".
 - example, planted, recorded: the package's example session, generated sessions (evals/_planted.py), and the Claude Code
@@ -66,6 +66,7 @@ RECORDED = HERE.parents[1] / "shared" / "data" / "transcripts"
 BEGIN, END = "<!-- the figures: make eval-summaries ARGS=--docs -->", "<!-- end of the figures -->"
 SHORT = {1: (50, 70, 90), 3: (45, 65, 88)}
 ROUNDS = {1: "one round", 3: "three rounds"}
+IN_A_ROW = {0.1: 70, 0.2: 90, 0.3: 95}
 SHOWN = ("kit", "short", "written", "recorded", "long chats of recorded")
 SMALL, LARGE, TYPED = 8_000, 30_000, 4
 FEW = 8  # of a file of written chats with --quick: two of each kind
@@ -84,6 +85,12 @@ def written_chats(*, quick: bool) -> Iterator[Measure]:
     for group, names in _written.GROUPS.items():
         made = [one for name in names for one in _written.chats(name)[: FEW if quick else None]]
         yield from short_chats(f"written chats, {group}", made)
+        for share, goal in IN_A_ROW.items() if group.startswith("new") else ():
+            rows = _written.in_a_row(made)
+            kept = chats.kept(rows, share, 3)
+            yield Measure(
+                f"written chats in a row, {group}, {share:.0%}, three rounds", kept.percent(), len(rows), goal
+            )
 
 
 def long_chats(sessions: list[list[Any]], label: str, shares: tuple[float, ...], number: int) -> Iterator[Measure]:
