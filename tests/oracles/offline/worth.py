@@ -348,8 +348,8 @@ def without_kind(text: str) -> str:
     return text.partition(": ")[2] if label and label[1].lower() in KINDS else text
 
 
-EVEN, CHATTER, LEAST = 0.5, -1.0, 0.02
-"""Evidence at which a statement has half of what was learned of it; below which it is chatter; worth of chatter."""
+EVEN, CHATTER, SHARE, LEAST = 0.5, -1.0, 0.55, 0.02
+"""Evidence for half of what was learned, and below which it chats; the share of the sum; the worth of chatter."""
 
 
 def is_aside(text: str) -> bool:
@@ -374,7 +374,7 @@ def worth(one: Said) -> float:
     share = sure(one.evidence)
     told = 2 * share * (1 + 0.4 * max(one.evidence, 0.0))
     bound = one.binds * (0.5 + 0.5 * share)
-    return max(0.55 * (told + bound + _does(one) * (0.3 + 0.7 * share)), LEAST)
+    return max(SHARE * (told + bound + _does(one) * (0.3 + 0.7 * share)), LEAST)
 
 
 def left_of_worth(text: str) -> float:

@@ -151,7 +151,7 @@ def test_an_error_of_the_counter_is_raised_as_it_is():
     def count(text: str) -> int:
         raise LookupError(text)
 
-    with pytest.raises(LookupError, match="Make parse_config"):
+    with pytest.raises(LookupError, match="Now push it"):
         offline(ask(session(), 100, count=count))
 
 

@@ -125,3 +125,30 @@ fn with(state: u32, text: &str) -> u32 {
 fn with_byte(state: u32, byte: u8) -> u32 {
     (state ^ u32::from(byte)).wrapping_mul(0x0100_0193)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_ascii_has_the_same_pieces_either_way() {
+        for word in ["a", "of", "never", "pier_14", "0000000"] {
+            let (mut fast, mut slow) = (Sum::default(), Sum::default());
+            fast.add_ascii(word.as_bytes(), &mut Vec::new());
+            slow.add_pieces(std::iter::once('<').chain(word.chars()).chain(['>']), PIECES[0].clone());
+            assert_eq!((fast.sum, fast.number), (slow.sum, slow.number), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_has_to_be_known_has_more_evidence_than_chatter() {
+        for (known, chatter) in [
+            ("The locker's code is 4471.", "We had 34 degrees on Sunday."),
+            ("Nothing goes out before Ruth has read it.", "I must be getting old."),
+            ("Die Rechnung geht an Frau Weber.", "Heute regnet es schon wieder."),
+        ] {
+            let evidence = |text| learned(text, std::iter::empty());
+            assert!(evidence(known) > evidence(chatter), "{known}");
+        }
+    }
+}

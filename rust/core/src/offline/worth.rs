@@ -192,6 +192,8 @@ const HALF: f64 = 40.0;
 const EVEN: f64 = 0.5;
 /// Evidence below which a sentence is chatter.
 const CHATTER: f64 = -1.0;
+/// What of the sum is the worth: the user's statements leave decisions, errors and files the room that they need.
+const SHARE: f64 = 0.55;
 /// Worth of a token of chatter.
 const LEAST: f64 = 0.02;
 /// What a limit adds to the worth of a statement, of which a word of a rule adds twice as much.
@@ -374,7 +376,7 @@ impl Said {
         let sure = sure(evidence);
         let told = 2.0 * sure * (1.0 + 0.4 * evidence.max(0.0));
         let bound = one_if(self.binds()) * (0.5 + 0.5 * sure);
-        (0.55 * (told + bound + self.does() * (0.3 + 0.7 * sure))).max(LEAST)
+        (SHARE * (told + bound + self.does() * (0.3 + 0.7 * sure))).max(LEAST)
     }
 
     /// How sure it is that it has to be known, between 0 and 1.
