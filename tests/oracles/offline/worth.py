@@ -233,7 +233,7 @@ class Said:
     @property
     def evidence(self) -> float:
         """Evidence beyond that of what is as often chatter; a rule may look like it, and its word is believed."""
-        return (max(self.known, 0.0) if self.rule else self.known) - EVEN
+        return (max(self.known, BELIEVED) if self.rule else self.known) - EVEN
 
     @property
     def anchors(self) -> int:
@@ -257,6 +257,7 @@ def _marks(one: Said) -> list[int]:
     does = ("rule", "choice", "back", "question", "asks", "scope", "narrates", "stands", "tells")
     names = [name for name in does if getattr(one, name)]
     names.append(f"anchors{one.anchors}")
+    names += [kind for kind, found in one.values.items() if found]
     names += ["label"] * bool(one.label) + ["talk"] * (one.talk > 0) + ["aside"] * (one.talk >= 0.7)
     return learned.marks(names)
 
@@ -348,6 +349,8 @@ def without_kind(text: str) -> str:
     return text.partition(": ")[2] if label and label[1].lower() in KINDS else text
 
 
+BELIEVED = 0.25
+"""Least evidence for a rule."""
 EVEN, CHATTER, SHARE, LEAST = 0.5, -1.0, 0.55, 0.02
 """Evidence for half of what was learned, and below which it chats; the share of the sum; the worth of chatter."""
 

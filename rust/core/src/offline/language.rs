@@ -93,8 +93,8 @@ impl Language {
     /// The language of a summary's first heading; English where it has none.
     fn of_headings(summary: &str) -> Self {
         let title = summary.split('\n').find_map(|line| line.strip_prefix("## ")).map(strip);
-        let named = |titles: &&str| title.is_some_and(|title| titles.split('|').any(|one| one == title));
-        Self(TITLES.iter().position(|titles| named(&titles)).unwrap_or_default())
+        let named = |titles: &str| title.is_some_and(|title| titles.split('|').any(|one| one == title));
+        Self(TITLES.iter().position(|titles| named(titles)).unwrap_or_default())
     }
 
     /// The heading of a section, by its place.

@@ -190,6 +190,8 @@ const HALF: f64 = 40.0;
 
 /// Evidence at which a statement has half of what was learned of it: chatter is more frequent than what has to be known.
 const EVEN: f64 = 0.5;
+/// Least evidence for a rule.
+const BELIEVED: f64 = 0.25;
 /// Evidence below which a sentence is chatter.
 const CHATTER: f64 = -1.0;
 /// What of the sum is the worth: the user's statements leave decisions, errors and files the room that they need.
@@ -252,6 +254,14 @@ const DOING: [&str; 9] = ["rule", "choice", "back", "question", "asks", "scope",
 /// Marks of the number of its words: up to 2, 4, 7, 12, 20, or more.
 const SIZES: [(&str, usize); 6] =
     [("size0", 2), ("size1", 4), ("size2", 7), ("size3", 12), ("size4", 20), ("size5", usize::MAX)];
+/// Marks of what it names.
+const SORTS: [(&str, Sort); 5] = [
+    ("money", Sort::Money),
+    ("date", Sort::Date),
+    ("number", Sort::Number),
+    ("code", Sort::Code),
+    ("name", Sort::Name),
+];
 const DIGITS: [&str; 4] = ["digits0", "digits1", "digits2", "digits3"];
 const ANCHORS: [&str; 4] = ["anchors0", "anchors1", "anchors2", "anchors3"];
 
@@ -285,12 +295,13 @@ impl Said {
             ..Self::default()
         };
         one.read(rest);
-        one.known = learned(text, form(text).chain(one.marks()));
+        let known = learned(text, form(text).chain(one.marks()));
+        one.known = known;
         one
     }
 
     /// The marks of what it does and names.
-    fn marks(&self) -> impl Iterator<Item = &'static str> + use<> {
+    fn marks(&self) -> impl Iterator<Item = &'static str> {
         let does = [
             self.rule,
             self.choice,
@@ -309,7 +320,8 @@ impl Said {
             (self.talk > 0.0).then_some("talk"),
             (self.talk >= 0.7).then_some("aside"),
         ];
-        does.chain(rest.into_iter().flatten())
+        let named = SORTS.into_iter().filter(|(_, sort)| self.valued(*sort).next().is_some()).map(|(name, _)| name);
+        does.chain(rest.into_iter().flatten()).chain(named)
     }
 
     /// Reads the words and the values.
@@ -387,7 +399,7 @@ impl Said {
     /// Evidence beyond that of what is as often chatter. A rule may look like it, "my manager must not know": its word is
     /// believed.
     fn evidence(&self) -> f64 {
-        if self.rule { self.known.max(0.0) - EVEN } else { self.known - EVEN }
+        if self.rule { self.known.max(BELIEVED) - EVEN } else { self.known - EVEN }
     }
 
     /// What it is worth by its words.
