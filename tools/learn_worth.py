@@ -54,6 +54,8 @@ LANGUAGES = {
     "en": "English",
     "formal": "English, formal",
     "plain": "plain words, several languages",
+    "about": "of the user, several languages",
+    "works": "stories, tasks and projects, several languages",
     "de": "German",
     "es": "Spanish",
     "fr": "French",

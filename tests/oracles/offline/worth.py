@@ -231,6 +231,11 @@ class Said:
         return self.rule or self.limit
 
     @property
+    def plain_chatter(self) -> bool:
+        """Whether it is chatter, whatever words it has."""
+        return self.known < PLAIN_CHATTER
+
+    @property
     def evidence(self) -> float:
         """Evidence beyond that of what is as often chatter; a rule may look like it, and its word is believed."""
         return (max(self.known, BELIEVED) if self.rule else self.known) - EVEN
@@ -244,7 +249,8 @@ class Said:
 def said(text: str) -> Said:
     """What a clean line does and names."""
     one = _said(text)
-    return replace(one, known=learned.known(text, [*learned.form(text), *_marks(one)]))
+    known = learned.known(text, [*learned.form(text), *_marks(one)])
+    return replace(one, known=known, rule=one.rule and known >= PLAIN_CHATTER)
 
 
 def marked(text: str) -> list[int]:
@@ -306,7 +312,8 @@ def _said(text: str) -> Said:
 def with_limit(text: str) -> Said:
     """What a clean line does and names, with whether it limits the work."""
     one = said(text)
-    return replace(one, limit=not one.rule and not one.question and limited(text))
+    limits = not one.rule and not one.question and not one.plain_chatter
+    return replace(one, limit=limits and limited(text))
 
 
 def _kind(word: str, *, begins: bool) -> str:
@@ -349,9 +356,9 @@ def without_kind(text: str) -> str:
     return text.partition(": ")[2] if label and label[1].lower() in KINDS else text
 
 
-BELIEVED = 0.25
-"""Least evidence for a rule."""
-EVEN, CHATTER, SHARE, LEAST = 0.5, -1.0, 0.55, 0.02
+BELIEVED, PLAIN_CHATTER = 0.25, -2.5
+"""Least evidence for a rule, and evidence below which it is chatter whatever words it has."""
+EVEN, CHATTER, SHARE, LEAST = 0.5, -2.0, 0.55, 0.02
 """Evidence for half of what was learned, and below which it chats; the share of the sum; the worth of chatter."""
 
 

@@ -193,7 +193,9 @@ const EVEN: f64 = 0.5;
 /// Least evidence for a rule.
 const BELIEVED: f64 = 0.25;
 /// Evidence below which a sentence is chatter.
-const CHATTER: f64 = -1.0;
+const CHATTER: f64 = -2.0;
+/// Evidence below which it is chatter whatever words it has: "I ate it there, don't judge" rules nothing.
+const PLAIN_CHATTER: f64 = -2.5;
 /// What of the sum is the worth: the user's statements leave decisions, errors and files the room that they need.
 const SHARE: f64 = 0.55;
 /// Worth of a token of chatter.
@@ -297,6 +299,7 @@ impl Said {
         one.read(rest);
         let known = learned(text, form(text).chain(one.marks()));
         one.known = known;
+        one.rule &= !one.is_plain_chatter();
         one
     }
 
@@ -355,7 +358,7 @@ impl Said {
     /// What it does, with whether it limits the work.
     pub fn with_limit(text: &str) -> Self {
         let one = Self::of(text);
-        Self { limit: !one.rule && !one.question && limited(text), ..one }
+        Self { limit: !one.rule && !one.question && !one.is_plain_chatter() && limited(text), ..one }
     }
 
     /// Whether it binds, by a word of a rule or by its form.
@@ -389,6 +392,11 @@ impl Said {
         let told = 2.0 * sure * (1.0 + 0.4 * evidence.max(0.0));
         let bound = one_if(self.binds()) * (0.5 + 0.5 * sure);
         (SHARE * (told + bound + self.does() * (0.3 + 0.7 * sure))).max(LEAST)
+    }
+
+    /// Whether it is chatter, whatever words it has.
+    fn is_plain_chatter(&self) -> bool {
+        self.known < PLAIN_CHATTER
     }
 
     /// How sure it is that it has to be known, between 0 and 1.
