@@ -231,11 +231,6 @@ class Said:
         return self.rule or self.limit
 
     @property
-    def plain_chatter(self) -> bool:
-        """Whether it is chatter, whatever words it has."""
-        return self.known < PLAIN_CHATTER
-
-    @property
     def evidence(self) -> float:
         """Evidence beyond that of what is as often chatter; a rule may look like it, and its word is believed."""
         return (max(self.known, BELIEVED) if self.rule else self.known) - EVEN
@@ -250,7 +245,12 @@ def said(text: str) -> Said:
     """What a clean line does and names."""
     one = _said(text)
     known = learned.known(text, [*learned.form(text), *_marks(one)])
-    return replace(one, known=known, rule=one.rule and known >= PLAIN_CHATTER)
+    return replace(one, known=known, rule=one.rule and not _plain_chatter(text, known))
+
+
+def _plain_chatter(text: str, known: float) -> bool:
+    """Whether a statement is chatter, whatever words it has; of a few words too little was learned."""
+    return known < PLAIN_CHATTER and text.count(" ") >= 4
 
 
 def marked(text: str) -> list[int]:
@@ -312,7 +312,7 @@ def _said(text: str) -> Said:
 def with_limit(text: str) -> Said:
     """What a clean line does and names, with whether it limits the work."""
     one = said(text)
-    limits = not one.rule and not one.question and not one.plain_chatter
+    limits = not one.rule and not one.question and not _plain_chatter(text, one.known)
     return replace(one, limit=limits and limited(text))
 
 

@@ -29,10 +29,10 @@ def test_reasoning_is_not_repeated():
 
 
 def test_instructions_raise_what_they_mention():
-    messages = [{"role": "assistant", "content": f"We verified that module {word} works."} for word in "abcdefghij"]
-    messages.insert(3, {"role": "assistant", "content": "We verified that the billing ledger works."})
+    words = "basement bakery balcony billing bonus border bottle branch bridge budget".split()
+    messages = [{"role": "assistant", "content": f"We verified that the {word} module works."} for word in words]
     messages.insert(1, {"role": "assistant", "content": "We verified that RateLimiter9 holds."})
-    plain, asked = (offline(ask(messages, 30, instructions=text)) for text in (None, "Stress the billing ledger"))
+    plain, asked = (offline(ask(messages, 30, instructions=text)) for text in (None, "Stress the billing module"))
     assert "billing" not in plain
     assert "billing" in asked
 

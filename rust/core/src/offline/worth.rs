@@ -289,7 +289,7 @@ impl Said {
             question,
             tells: DOES.groups(rest).is_some_and(|who| !STARTING.contains(who.text(1))),
             asks: ASKS.is_match(rest),
-            scope: rule && SCOPE.is_match(rest),
+            scope: SCOPE.is_match(rest),
             narrates: narrates(rest),
             stands: STANDS.is_match(rest),
             label: label.to_owned(),
@@ -299,7 +299,7 @@ impl Said {
         one.read(rest);
         let known = learned(text, form(text).chain(one.marks()));
         one.known = known;
-        one.rule &= !one.is_plain_chatter();
+        one.rule &= !one.is_plain_chatter(text);
         one
     }
 
@@ -358,7 +358,7 @@ impl Said {
     /// What it does, with whether it limits the work.
     pub fn with_limit(text: &str) -> Self {
         let one = Self::of(text);
-        Self { limit: !one.rule && !one.question && !one.is_plain_chatter() && limited(text), ..one }
+        Self { limit: !one.rule && !one.question && !one.is_plain_chatter(text) && limited(text), ..one }
     }
 
     /// Whether it binds, by a word of a rule or by its form.
@@ -394,9 +394,9 @@ impl Said {
         (SHARE * (told + bound + self.does() * (0.3 + 0.7 * sure))).max(LEAST)
     }
 
-    /// Whether it is chatter, whatever words it has.
-    fn is_plain_chatter(&self) -> bool {
-        self.known < PLAIN_CHATTER
+    /// Whether it is chatter, whatever words it has; of a few words ("always ask") too little was learned.
+    fn is_plain_chatter(&self, text: &str) -> bool {
+        self.known < PLAIN_CHATTER && text.split(' ').nth(4).is_some()
     }
 
     /// How sure it is that it has to be known, between 0 and 1.
